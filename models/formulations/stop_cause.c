@@ -46,7 +46,10 @@ void perp_stop_cause(perp_ctx *ctx, perp_model *model, const perp_desc *formulat
   if (reason != PERP_MAX_ITER && !rows) return;
   const int redundant = known != NULL ? known->rows : stop_cause_redundant(ctx, model, t, q, v);
   int at = 0;
-  if (reason == PERP_MAX_ITER) {
+  if (reason == PERP_MAX_ITER) { /* an explicit method has no iteration: it is that of the rest */
+    if (ode != NULL && !(ode->caps & PERP_ODE_IMPLICIT) &&
+        !(formulation->caps & PERP_FORM_CANONICAL))
+      ode = NULL;
     snprintf(part, sizeof part, "the iteration of %s %s did not converge in a step of %.4g s; ",
              ode != NULL ? "ode" : "formulation", ode != NULL ? ode->name : formulation->name, h);
     at = stop_cause_add(text, at, part);

@@ -251,7 +251,7 @@ void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_
   k->v_before = PERP_CARVE(a, double, model->nv);
   PERP_DOUBLES(a, model->m, &k->c, &k->lambda, &k->kept.lambda, &k->Cdot, &k->violation,
                &k->impulse);
-  k->S = PERP_CARVE(a, double, model->soft.springs ? model->m : 0);
+  k->S = PERP_CARVE(a, double, model->soft.springs || k->softens ? model->m : 0);
   k->Ct = PERP_CARVE(a, double, model->driven ? model->m : 0);
 }
 
@@ -281,6 +281,10 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
   perp_constrained_restart(k);
   if (model->soft.springs) { /* with S of a step of 1 s until there is one */
     set_softness(k, 1);
+    for (int i = 0; i < 2; i++) k->eval[i].blocks.s = k->S;
+  }
+  if (k->softens) {
+    for (int i = 0; i < model->m; i++) k->S[i] = 1;
     for (int i = 0; i < 2; i++) k->eval[i].blocks.s = k->S;
   }
   const perp_ode_control *control = parts->ode.opts; /* of every ODE method the first member */

@@ -52,7 +52,8 @@ typedef struct perp_constrained {
   double *violation;           /* [m] */
   double *Ct;                  /* [m] of models with motions */
   double *impulse;             /* [m] of the velocity corrections of the last post-step */
-  double *S;                   /* [m] softness of the rows of a model with springs */
+  bool softens; /* a formulation has rows of its own softness, in S.  Set before the creation */
+  double *S;    /* [m] softness of the rows, of a model with springs or of these; else empty */
   double S_h;                  /* step that S holds for, 0: none */
   double *zeros;               /* [nv] */
   struct {                     /* what perp_constrained_keep has kept */

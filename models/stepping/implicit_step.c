@@ -121,6 +121,7 @@ perp_status perp_implicit_create_driven(perp_ctx *ctx, const perp_model *model, 
   if (status == PERP_OK)
     status = perp_arena_layout(ctx, &implicit->arena, implicit_layout, implicit);
   if (status == PERP_OK) status = perp_local_lu_create(ctx, &implicit->local, false, &implicit->lu);
+  if (status == PERP_OK) memset(implicit->soft, 0, (size_t)model->m * sizeof *implicit->soft);
   if (status != PERP_OK) perp_implicit_destroy(implicit);
   return status;
 }
@@ -226,7 +227,7 @@ static bool implicit_eval(void *user, const double *x, double *r)
 /* Softness for the rows of blocks; a joint that was released has no rows and no force. */
 static void implicit_soften(perp_implicit *implicit, const perp_blocks *blocks)
 {
-  if (implicit->model->m == 0) return;
+  if (implicit->model->m == 0 || implicit->softened) return;
   perp_blocks_diagonal(blocks, implicit->soft);
   for (int i = 0; i < implicit->model->m; i++)
     implicit->soft[i] = implicit->soft[i] > 0 ? SOFT * implicit->soft[i] : 1;

@@ -31,6 +31,7 @@ typedef struct perp_implicit {
   perp_local_lu lu;
   double *x0, *dx, *r, *step, *soft;
   double *about; /* [n] multipliers about which rows are soft */
+  bool softened; /* the caller's equations of rows are soft themselves: nothing is added to them */
   bool factored;
   double h;                        /* step that the factors are of */
   double floor;                    /* of corrections that no longer fell */

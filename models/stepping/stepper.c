@@ -69,29 +69,146 @@ perp_status perp_stepper_restart(perp_ctx *ctx, void *ws, double t, const double
   return perp_constrained_check_start(ctx, model, s->q, s->v);
 }
 
-perp_status perp_stepper_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
+perp_status perp_stepper_rigid(perp_ctx *ctx, const perp_model *model, const char *formulation)
 {
-  perp_stepper *s = ws;
-  perp_constrained *k = &s->k;
-  const double end = perp_time_grid_next(&s->grid, t_max), start = perp_constrained_clock(k);
-  k->ctx = ctx;
-  k->status = PERP_OK;
-  k->reason = PERP_EXACT;
+  for (int i = 0; i < model->m; i++)
+    if (model->soft.softness[i] > 0)
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "formulation %s does not support joints with softness: use rigid joints, or "
+                       "--formulation velocity",
+                       formulation);
+  return PERP_OK;
+}
+
+/* ---- a step ---- */
+
+static void stepper_begin(perp_ctx *ctx, perp_stepper *s, perp_step_info *info)
+{
+  s->k.ctx = ctx;
+  s->k.status = PERP_OK;
+  s->k.reason = PERP_EXACT;
   info->reason = PERP_EXACT;
-  if (end > s->grid.t) {
-    info->reason = s->make_step(s, s->grid.t, end - s->grid.t);
-    if (k->status != PERP_OK) return k->status;
-    if (info->reason > 0) {
-      memcpy(s->q, s->q1, (size_t)k->model->nq * sizeof *s->q);
-      memcpy(s->v, s->v1, (size_t)k->model->nv * sizeof *s->v);
-      perp_time_grid_accept(&s->grid, end);
-    }
-  }
+}
+
+/* The step is one, and ends at `end`. */
+static void stepper_take(perp_stepper *s, double end)
+{
+  memcpy(s->q, s->q1, (size_t)s->k.model->nq * sizeof *s->q);
+  memcpy(s->v, s->v1, (size_t)s->k.model->nv * sizeof *s->v);
+  if (s->keep != NULL) s->keep(s);
+  perp_time_grid_accept(&s->grid, end);
+}
+
+static void stepper_report(perp_stepper *s, double start, perp_step_info *info)
+{
+  perp_constrained *k = &s->k;
   k->step_s += perp_constrained_clock(k) - start;
   k->count.reason = info->reason;
   info->drift_pos_pre = k->drift;
   info->lambda = s->lambda;
   info->drive = k->model->n_drives > 0 ? s->servo : NULL;
+}
+
+perp_status perp_stepper_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
+{
+  perp_stepper *s = ws;
+  const double end = perp_time_grid_next(&s->grid, t_max), start = perp_constrained_clock(&s->k);
+  stepper_begin(ctx, s, info);
+  if (end > s->grid.t) {
+    info->reason = s->make_step(s, s->grid.t, end - s->grid.t);
+    if (s->k.status != PERP_OK) return s->k.status;
+    if (info->reason > 0) stepper_take(s, end);
+  }
+  stepper_report(s, start, info);
+  return PERP_OK;
+}
+
+/* ---- error control ---- */
+
+void perp_stepper_control_restart(perp_stepper_control *control, double h)
+{
+  control->h_next = h;
+  control->speed[0] = control->speed[1] = control->last = 0;
+}
+
+void perp_stepper_judge(perp_stepper *s, perp_stepper_control *control, double h, const double *e_q,
+                        const double *e_v)
+{
+  const perp_model *model = s->k.model;
+  const double size = model->size > 0 ? model->size : 1;
+  for (int i = 0; i < model->nv; i++) {
+    double *most = &control->speed[i % model->nvb >= model->dim];
+    *most = fmax(*most, fmax(fabs(s->v[i]), fabs(s->v1[i])));
+  }
+  double sum = 0;
+  for (int i = 0; i < model->nv; i++) {
+    const bool turns = i % model->nvb >= model->dim;
+    const double reach = turns ? 1 : size;
+    const double speed = fmax(control->speed[turns], 1e-3 * reach / h);
+    const double q = e_q[i] / reach, v = e_v[i] / speed;
+    sum += (q * q + v * v) / (2 * model->nv);
+  }
+  s->error = sqrt(sum) / control->tol;
+}
+
+/* Of the next step, by the error of this one of h and of the one before. */
+static double stepper_next(perp_stepper_control *control, double h, double error, bool refused)
+{
+  static const double safety = 0.9, shrink = 0.2, grow = 5;
+  const double e = fmax(error, 1e-10), k = control->order + 1;
+  double by = safety * pow(e, -0.7 / k);
+  if (error >= 1) return h * fmax(shrink, fmin(0.9, safety * pow(e, -1 / k)));
+  if (control->last > 0) by *= pow(control->last, 0.4 / k);
+  control->last = fmax(e, 1e-4);
+  return h * fmax(shrink, fmin(refused ? 1 : grow, by));
+}
+
+static perp_reason stepper_adaptive(perp_stepper *s, perp_stepper_control *control, double t_max)
+{
+  enum { REFUSALS = 100 };
+  perp_time_grid *grid = &s->grid;
+  bool refused = false;
+  for (int i = 0; i < REFUSALS; i++) {
+    const double left = t_max - grid->t;
+    double h = fmin(control->h_next, control->h_max);
+    const bool last = left <= h * (1 + 1e-12);
+    if (last)
+      h = left;
+    else if (left < 2 * h)
+      h = left / 2;
+    const bool cut = h < control->h_next;
+    const double end = last ? t_max : grid->t + h;
+    if (!(end > grid->t)) return PERP_STEP_TOO_SMALL;
+    const perp_reason reason = s->make_step(s, grid->t, h);
+    if (s->k.status != PERP_OK) return reason;
+    if (reason > 0 && s->error < 1) {
+      const double next = stepper_next(control, h, s->error, refused);
+      control->h_next = cut ? fmax(next, control->h_next) : next;
+      stepper_take(s, end);
+      return PERP_EXACT;
+    }
+    grid->count.rejected++;
+    refused = true;
+    control->h_next = reason < 0 || isnan(s->error) ? h / 4
+                                                    : stepper_next(control, h, s->error, true);
+    if (control->h_next < control->h_min) return reason < 0 ? reason : PERP_STEP_TOO_SMALL;
+    s->k.reason = PERP_EXACT;
+  }
+  return PERP_STALLED;
+}
+
+perp_status perp_stepper_controlled(perp_ctx *ctx, void *ws, perp_stepper_control *control,
+                                    double t_max, perp_step_info *info)
+{
+  perp_stepper *s = ws;
+  if (control->tol == 0) return perp_stepper_step(ctx, ws, t_max, info);
+  const double start = perp_constrained_clock(&s->k);
+  stepper_begin(ctx, s, info);
+  if (t_max > s->grid.t) {
+    info->reason = stepper_adaptive(s, control, t_max);
+    if (s->k.status != PERP_OK) return s->k.status;
+  }
+  stepper_report(s, start, info);
   return PERP_OK;
 }
 

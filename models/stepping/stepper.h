@@ -17,7 +17,26 @@ typedef struct perp_stepper {
   double *servo;   /* [drives] forces of the servos likewise, of formulations that serve these */
   /* q1, v1 and lambda from q and v; positive, or why the step failed (then the state stays) */
   perp_reason (*make_step)(struct perp_stepper *s, double t, double h);
+  double error;                         /* of that step, in parts of the tolerance */
+  void (*keep)(struct perp_stepper *s); /* the step is one; NULL: nothing to do */
 } perp_stepper;
+
+/* Error control of steps that bring an estimate of order `order`, by Gustafsson's PI controller
+ * (Hairer and Wanner II, section IV.2). */
+typedef struct perp_stepper_control {
+  double tol, h_min, h_max; /* options; tol 0: steps of the grid */
+  int order;
+  double h_next, speed[2], last; /* speed: largest so far, of translation and rotation */
+} perp_stepper_control;
+/* Rows of an options table whose struct begins with these. */
+#define PERP_STEPPER_CONTROL_OPTIONS                                                               \
+  PERP_REAL(perp_stepper_control, tol, 0, 0, 1, PERP_OPEN_MAX, "",                                 \
+            "Error tolerance per step, relative to the size of the model, to one radian and to "   \
+            "the speed. 0: fixed step."),                                                          \
+      PERP_REAL(perp_stepper_control, h_min, 1e-14, 0, HUGE_VAL, PERP_OPEN_MIN, "s",               \
+                "Shortest step. The run ends when a shorter one would be needed."),                \
+      PERP_REAL(perp_stepper_control, h_max, HUGE_VAL, 0, HUGE_VAL, PERP_OPEN_MIN, "s",            \
+                "Longest step.")
 
 /* f [nv] of the model at (t, v), gyroscopic terms and servos included; s->k is evaluated at t. */
 void perp_stepper_forces(perp_stepper *s, double t, const double *v, double *f);
@@ -30,7 +49,20 @@ void perp_stepper_layout(perp_stepper *s, perp_arena *a);
 perp_status perp_stepper_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                                 perp_stepper *like, size_t size, perp_layout_fn *layout, void **ws);
 
+/* PERP_ERR_UNSUPPORTED, with a remedy: joints with softness. */
+perp_status perp_stepper_rigid(perp_ctx *ctx, const perp_model *model, const char *formulation);
+/* s->error of the errors e_q and e_v [nv]: mean of squares, of positions in parts of tol times the
+ * size of the model (rotations: of one radian), of velocities of tol times the largest speed. */
+void perp_stepper_judge(perp_stepper *s, perp_stepper_control *control, double h, const double *e_q,
+                        const double *e_v);
+/* perp_stepper_step under error control; the same where control->tol is 0. */
+perp_status perp_stepper_controlled(perp_ctx *ctx, void *ws, perp_stepper_control *control,
+                                    double t_max, perp_step_info *info);
+void perp_stepper_control_restart(perp_stepper_control *control, double h);
+
 /* The rest of the descriptor. */
+#define PERP_STEPPER_CALLS                                                                         \
+  .state = perp_stepper_state, .counters = perp_stepper_counters, .timing = perp_stepper_timing
 void perp_stepper_destroy(void *ws);
 perp_status perp_stepper_restart(perp_ctx *ctx, void *ws, double t, const double *q,
                                  const double *v);

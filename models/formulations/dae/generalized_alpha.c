@@ -341,12 +341,7 @@ perp_status perp_generalized_alpha_create(perp_ctx *ctx, perp_model *model, cons
                      .gamma = gamma,
                      .beta = (gamma + 0.5) * (gamma + 0.5) / 4 };
   *ws = NULL;
-  for (int i = 0; i < model->m; i++)
-    if (model->soft.softness[i] > 0)
-      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation %s does not support joints with softness: use rigid joints, or "
-                       "--formulation velocity",
-                       parts->formulation.d->name);
+  PERP_TRY(perp_stepper_rigid(ctx, model, parts->formulation.d->name));
   PERP_TRY(perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like, ga_layout, ws));
   workspace *work = *ws;
   perp_eval_init(&work->start, model);
@@ -375,14 +370,7 @@ const perp_formulation_desc perp_formulation_generalized_alpha = {
          .reference = "Bruels, Cardona and Arnold 2012; Arnold, Cardona and Bruels 2016",
          .equation = "q+ = q [+] h (v + (1/2 - beta) h a + beta h a+), C(q+) = 0",
          PERP_OPTIONS(options, perp_generalized_alpha_opts),
-         .caps = PERP_FORM_FORCES_AT_START | PERP_FORM_BREAKS | PERP_FORM_USES_KKT |
-                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED |
-                 PERP_FORM_SERVOS | PERP_FORM_MOTORS },
+         .caps = PERP_GENERALIZED_ALPHA_CAPS },
   .create = ga_create,
-  .restart = perp_generalized_alpha_restart,
-  .step = perp_stepper_step,
-  .state = perp_stepper_state,
-  .counters = perp_stepper_counters,
-  .timing = perp_stepper_timing,
-  .destroy = perp_generalized_alpha_destroy,
+  PERP_GENERALIZED_ALPHA_CALLS,
 };

@@ -4,7 +4,7 @@
 #ifndef PERP_GENERALIZED_ALPHA_H
 #define PERP_GENERALIZED_ALPHA_H
 
-#include "models/stepping/formulation.h"
+#include "models/stepping/stepper.h"
 
 enum { PERP_GENERALIZED_ALPHA_INDEX3, PERP_GENERALIZED_ALPHA_INDEX2 };
 
@@ -34,5 +34,14 @@ perp_status perp_generalized_alpha_create(perp_ctx *ctx, perp_model *model, cons
 perp_status perp_generalized_alpha_restart(perp_ctx *ctx, void *ws, double t, const double *q,
                                            const double *v);
 void perp_generalized_alpha_destroy(void *ws);
+
+/* What the descriptor of a member has beside its name and create. */
+#define PERP_GENERALIZED_ALPHA_CAPS                                                                \
+  (PERP_FORM_FORCES_AT_START | PERP_FORM_BREAKS | PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES |        \
+   PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED | PERP_FORM_SERVOS |                 \
+   PERP_FORM_MOTORS)
+#define PERP_GENERALIZED_ALPHA_CALLS                                                               \
+  .restart = perp_generalized_alpha_restart, .step = perp_stepper_step,                            \
+  .destroy = perp_generalized_alpha_destroy, PERP_STEPPER_CALLS
 
 #endif

@@ -203,8 +203,6 @@ const perp_formulation_desc perp_formulation_ggl = {
   .create = ggl_create,
   .restart = ggl_restart,
   .step = perp_stepper_step,
-  .state = perp_stepper_state,
-  .counters = perp_stepper_counters,
-  .timing = perp_stepper_timing,
+  PERP_STEPPER_CALLS,
   .destroy = ggl_destroy,
 };

@@ -44,14 +44,7 @@ const perp_formulation_desc perp_formulation_hht = {
          .reference = "Negrut, Rampalli, Ottarsson and Sajdak 2007; Hilber, Hughes and Taylor 1977",
          .equation = "M a+ = (1 + alpha) F+ - alpha F,  F = f + J' lambda,  C(q+) = 0",
          PERP_OPTIONS(options, perp_generalized_alpha_opts),
-         .caps = PERP_FORM_FORCES_AT_START | PERP_FORM_BREAKS | PERP_FORM_USES_KKT |
-                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED |
-                 PERP_FORM_SERVOS | PERP_FORM_MOTORS },
+         .caps = PERP_GENERALIZED_ALPHA_CAPS },
   .create = hht_create,
-  .restart = perp_generalized_alpha_restart,
-  .step = perp_stepper_step,
-  .state = perp_stepper_state,
-  .counters = perp_stepper_counters,
-  .timing = perp_stepper_timing,
-  .destroy = perp_generalized_alpha_destroy,
+  PERP_GENERALIZED_ALPHA_CALLS,
 };

@@ -471,11 +471,7 @@ static perp_status radau_dae_create(perp_ctx *ctx, perp_model *model, const perp
                      .o = *(const struct opts *)parts->formulation.opts };
   const bool index1 = radau_dae_index1(&like);
   *ws = NULL;
-  for (int i = 0; i < model->m; i++)
-    if (model->soft.softness[i] > 0)
-      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation radau5 does not support joints with softness: use rigid "
-                       "joints, or --formulation velocity");
+  PERP_TRY(perp_stepper_rigid(ctx, model, parts->formulation.d->name));
   PERP_TRY(perp_implicit_graph(ctx, model, index1 ? 3 : 2, index1 ? 1 : 2, &like.graph));
   perp_status status = perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like,
                                            radau_dae_layout, ws);
@@ -510,9 +506,7 @@ const perp_formulation_desc perp_formulation_radau5 = {
   .create = radau_dae_create,
   .restart = radau_dae_restart,
   .step = radau_dae_step,
-  .state = perp_stepper_state,
   .dense = radau_dae_dense,
-  .counters = perp_stepper_counters,
-  .timing = perp_stepper_timing,
+  PERP_STEPPER_CALLS,
   .destroy = radau_dae_destroy,
 };
