@@ -52,12 +52,12 @@ typedef struct perp_constrained {
   double *violation;           /* [m] */
   double *Ct;                  /* [m] of models with motions */
   double *impulse;             /* [m] of the velocity corrections of the last post-step */
-  bool softens; /* a formulation has rows of its own softness, in S.  Set before the creation */
-  double *S;    /* [m] softness of the rows, of a model with springs or of these; else empty */
-  double S_h;                  /* step that S holds for, 0: none */
-  double *zeros;               /* [nv] */
-  struct {                     /* what perp_constrained_keep has kept */
-    double *q[2], *lambda;     /* [nq] each, [m] */
+  bool softens;  /* a formulation has rows of its own softness, in S.  Set before the creation */
+  double *S;     /* [m] softness of the rows, of a model with springs or of these; else empty */
+  double S_h;    /* step that S holds for, 0: none */
+  double *zeros; /* [nv] */
+  struct {       /* what perp_constrained_keep has kept */
+    double *q[2], *lambda; /* [nq] each, [m] */
     double t[2];
     bool known[2];
     int current, factored; /* of eval; -1: none */
