@@ -199,6 +199,7 @@ static const struct {
   { "stab", "baumgarte", "Baumgarte" },
   { "stab", "post", "post-stabilization" },
   { "stab", "split", "split impulses" },
+  { "stab", "gradient-flow", "gradient flow" },
   { "formulation", "acceleration", "acceleration level" },
   { "formulation", "velocity", "velocity level" },
   { "formulation", "velocity-midpoint", "velocity level, midpoint" },

@@ -198,6 +198,23 @@ double perp_constrained_feedback_step(const perp_constrained *k, perp_level leve
   return h;
 }
 
+bool perp_constrained_flows(const perp_constrained *k)
+{
+  return k->model->m > 0 && k->stab->flow != NULL;
+}
+
+const double *perp_constrained_flow(perp_constrained *k, double h, const double *v)
+{
+  if (!perp_constrained_flows(k)) return v;
+  const double rate = k->stab->flow(k->stab_ws,
+                                    perp_constrained_feedback_step(k, PERP_LEVEL_ACCELERATION, h));
+  perp_constrained_error(k, k->violation);
+  for (int i = 0; i < k->model->m; i++) k->violation[i] *= -rate;
+  if (!perp_constrained_response(k, k->zeros, k->violation, k->v_before, k->impulse)) return NULL;
+  for (int i = 0; i < k->model->nv; i++) k->v_before[i] += v[i];
+  return k->v_before;
+}
+
 /* y [m] += J v - h Jdot v in the rows of armatures: J v+ of them but for their impulse */
 static void constrained_armatures(const perp_constrained *k, double h, const double *v, double *y)
 {

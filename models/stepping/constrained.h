@@ -106,6 +106,12 @@ double perp_constrained_feedback_step(const perp_constrained *k, perp_level leve
  * velocity level and -Jdot v on the acceleration level, the feedback of the stabilization is added
  * on rigid rows and the pull of the springs on others (model.h), whose softness is set. */
 void perp_constrained_feedback(perp_constrained *k, perp_level level, double h, const double *v);
+/* The velocities that positions at k->e move with, of the acceleration level: v, or where the
+ * stabilization lets them flow to the constraints v + M^-1 J' (J M^-1 J')^-1 (-rate C), with the
+ * factor of k->e; they live until the post-step.  NULL: k->reason says why not. */
+const double *perp_constrained_flow(perp_constrained *k, double h, const double *v);
+/* Positions move with other velocities than v. */
+bool perp_constrained_flows(const perp_constrained *k);
 /* k->a, k->lambda from k->f and k->c with the J of k->e, in a step h from velocity v.  False:
  * k->reason says why.  Redundant joints that disagree by no more than rounding and drift explain
  * get the least-squares answer of the KKT formulation (counted in fallbacks, reason

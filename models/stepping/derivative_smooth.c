@@ -217,8 +217,9 @@ perp_status perp_derivative_smooth_create(perp_ctx *ctx, perp_derivative *d, per
   smooth like = { .model = k->model, .d = d, .k = k, .sys = *sys };
   void *ws;
   d->model = k->model;
-  if (perp_constrained_projects(k) &&
-      (k->stab->projects == NULL || !k->stab->projects(k->stab_ws, &like.passes)))
+  if (perp_constrained_flows(k) ||
+      (perp_constrained_projects(k) &&
+       (k->stab->projects == NULL || !k->stab->projects(k->stab_ws, &like.passes))))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "derivatives of steps need a stabilization by feedback or by projections with "
                      "the masses and without a limit (--stab post:velocity=true): '%s' is none",

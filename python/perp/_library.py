@@ -26,7 +26,7 @@ else:
         numpy = None
         HAVE_NUMPY = False
 
-ABI = 15  # PERP_ABI of core.h
+ABI = 16  # PERP_ABI of core.h
 c_double_p = ctypes.POINTER(ctypes.c_double)
 c_int_p = ctypes.POINTER(ctypes.c_int)
 double, integer, text, pointer = ctypes.c_double, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p

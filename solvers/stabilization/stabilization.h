@@ -101,6 +101,9 @@ typedef struct perp_stab_desc {
   /* What post_step is, where it is no more than these projections by the masses; false: it is more.
    * NULL: there are none. */
   bool (*projects)(const void *ws, perp_stab_passes *passes);
+  /* Acceleration level, of a step h: the rate, 1/s, at which positions flow to C = 0 within q', by
+   * the least velocity with J x = -rate C.  NULL: there is no such flow. */
+  double (*flow)(const void *ws, double h);
 } perp_stab_desc;
 
 #ifdef __cplusplus

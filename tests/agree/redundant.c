@@ -265,8 +265,10 @@ static void compare(const mechanism *m, perp_model *model[2], const double *ref,
 
 static void mechanism_all(const mechanism *m, bool all)
 {
-  static const char *const stabs[] = { "post:velocity=true", "baumgarte", "post", "none", "split",
-                                       "velocity-projection" };
+  static const char *const stabs[] = {
+    "post:velocity=true",  "baumgarte",    "post", "none", "split",
+    "velocity-projection", "gradient-flow"
+  };
   static const double steps[] = { 4e-3, 1e-3, 8e-3 };
   static const run_parts levels[] = { { "acceleration", "rk4" },
                                       { "velocity", "symplectic-euler" } };
@@ -278,7 +280,7 @@ static void mechanism_all(const mechanism *m, bool all)
   ok(ref.reason >= 0 && error < FLOOR, "%s: the reference is known to %.1e", m->name, error);
   ok(ref.rows.most == 0, "%s: without redundant rows (%d, sigma %.2e)", m->name, ref.rows.most,
      ref.rows.sigma);
-  for (int s = 0; s < (all ? 6 : 2); s++)
+  for (int s = 0; s < (all ? 7 : 2); s++)
     for (int h = 0; h < (all ? 3 : 1); h++)
       for (int l = 0; l < 2; l++) {
         run_parts parts = levels[l];

@@ -189,8 +189,9 @@ static bool serves(perp_model *model, run_parts p)
 
 static void all_parts(perp_model *model)
 {
-  static const char *const stabs[] = { "none", "baumgarte", "post", "post:velocity=true",
-                                       "velocity-projection" };
+  static const char *const stabs[] = {
+    "none", "baumgarte", "post", "post:velocity=true", "velocity-projection", "gradient-flow"
+  };
   const perp_desc *form, *part;
   for (int f = 0; (form = perp_plugin_at(&ctx, PERP_KIND_formulation, f)) != NULL; f++) {
     if (!under_test(form)) continue;

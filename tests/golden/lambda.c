@@ -41,8 +41,9 @@ int main(void)
 {
   static const char *const scenes[] = { "pendulum", "chain:links=3,dim=3", "heavy-top",
                                         "carousel" };
-  static const char *const stabs[] = { "none",  "baumgarte",          "post",
-                                       "split", "post:velocity=true", "velocity-projection" };
+  static const char *const stabs[] = { "none",         "baumgarte",          "post",
+                                       "split",        "post:velocity=true", "velocity-projection",
+                                       "gradient-flow" };
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
     bail("%s", ctx.msg);

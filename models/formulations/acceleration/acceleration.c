@@ -168,7 +168,18 @@ static perp_ode_answer acceleration_deriv(void *user, double t, double h, const 
     work->k.reason = PERP_EXACT;
     return PERP_ODE_INVALID;
   }
-  if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
+  if (qdot == NULL && perp_constrained_flows(system)) {
+    system->status = PERP_FAIL(system->ctx, PERP_ERR_UNSUPPORTED,
+                               "stab %s acts through the rates of positions, which this integrator "
+                               "does not take: use --ode rk4 or --stab post:velocity=true",
+                               system->stab->d.name);
+    return PERP_ODE_FAILED;
+  }
+  if (qdot != NULL) {
+    const double *moves = perp_constrained_flow(system, h, v);
+    if (moves == NULL) return PERP_ODE_FAILED;
+    perp_model_qdot(model, q, moves, qdot);
+  }
   if (!work->momentum) {
     memcpy(a, system->a, (size_t)model->nv * sizeof *a);
     return PERP_ODE_OK;
