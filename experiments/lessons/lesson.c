@@ -118,7 +118,8 @@ static void lesson_read_lcp(struct reader *r, const perp_node *map)
 
 static void read_plot(struct reader *r, const perp_node *map, perp_lesson_plot *p)
 {
-  static const char *const keys[] = { "title", "kind", "x", "y", "by", "where", "log", NULL };
+  static const char *const keys[] = { "title", "kind",    "x",       "y",     "by", "where",
+                                      "log",   "x_label", "y_label", "names", NULL };
   if (map->type != PERP_NODE_MAP) {
     perp_diag_error(r->diag, map, 0, NULL, "a plot must be a map");
     return;
@@ -136,6 +137,9 @@ static void read_plot(struct reader *r, const perp_node *map, perp_lesson_plot *
   p->y = lesson_text(r, map, "y", true);
   p->by = lesson_text(r, map, "by", false);
   p->where = lesson_text(r, map, "where", false);
+  p->x_label = lesson_text(r, map, "x_label", false);
+  p->y_label = lesson_text(r, map, "y_label", false);
+  if (perp_tree_get(map, "names") != NULL) p->names = lesson_texts(r, map, "names", &p->n_names);
   p->log = lesson_text(r, map, "log", false);
   if (p->log == NULL) p->log = "";
 }

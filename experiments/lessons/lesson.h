@@ -38,6 +38,9 @@
 typedef struct perp_lesson_plot {
   const perp_node *at;
   const char *title, *x, *y, *by, *where, *log;
+  const char *x_label, *y_label; /* NULL: from the names of the quantities */
+  const char **names;            /* of the quantities of y in the legend; NULL: as in y */
+  int n_names;
   bool series, path; /* path: of series, y against x in the order of time */
 } perp_lesson_plot;
 

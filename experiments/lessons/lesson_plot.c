@@ -56,13 +56,13 @@ const char *perp_lesson_quantity(perp_pool *pool, double v, const char *unit)
   return perp_pool_printf(pool, "%.4g %s", v, unit);
 }
 
-/* "largest drift, m" of drift.pos.max; without words the last part, "ratio" of scene.ratio */
+/* "largest drift [m]" of drift.pos.max; without words the last part, "ratio" of scene.ratio */
 static const char *lesson_plot_axis(perp_pool *pool, const char *name, const char *unit)
 {
   const char *words = perp_words(name), *dot = strrchr(name, '.');
   name = strcmp(words, name) != 0 || dot == NULL ? words : dot + 1;
   bool bare = unit == NULL || unit[0] == '\0' || strcmp(unit, "-") == 0;
-  return bare ? name : perp_pool_printf(pool, "%s, %s", name, unit);
+  return bare || strchr(name, '[') != NULL ? name : perp_pool_printf(pool, "%s [%s]", name, unit);
 }
 
 /* "theta = 26 deg" */
@@ -216,23 +216,26 @@ static void pick_cells(struct picker *p, const bool *chosen)
   p->f->y = lesson_plot_axis(p->pool, p->plot->y, lesson_plot_unit_of(p->r, p->plot->y));
 }
 
-/* "drift.pos[m]" as "drift.pos, m" */
+/* "error of the tip [m]" of "err.tip[m]" */
 static const char *header_axis(perp_pool *pool, const char *header)
 {
   size_t n = strcspn(header, "["), end = strcspn(header, "]");
-  if (header[n] == '\0' || end <= n + 1 || strncmp(header + n, "[-]", 3) == 0)
-    return perp_pool_strndup(pool, header, n);
-  return perp_pool_printf(pool, "%.*s, %.*s", (int)n, header, (int)(end - n - 1), header + n + 1);
+  const char *name = perp_pool_strndup(pool, header, n);
+  return lesson_plot_axis(
+      pool, name, end > n + 1 ? perp_pool_strndup(pool, header + n + 1, end - n - 1) : NULL);
 }
 
-/* One field of one cell; its name is a part of the label where the figure shows several. */
-static void pick_field(struct picker *p, int cell, const perp_csv *t, const char *field, size_t n)
+/* Field k of one cell; its name is a part of the label where the figure shows several. */
+static void pick_field(struct picker *p, int cell, const perp_csv *t, int k, const char *field,
+                       size_t n)
 {
   bool several = p->plot->y[n] != '\0';
-  const char *name = perp_pool_strndup(p->pool, field, n), *label = label_of(p, cell, name);
+  const char *name = perp_pool_strndup(p->pool, field, n),
+             *shown = k < p->plot->n_names ? p->plot->names[k] : name,
+             *label = label_of(p, cell, shown);
   int x = p->plot->path ? perp_csv_field(t, p->plot->x) : 0, y = perp_csv_field(t, name);
   if (x < 0 || y < 0) return;
-  if (several && p->plot->by != NULL) label = perp_pool_printf(p->pool, "%s %s", name, label);
+  if (several && p->plot->by != NULL) label = perp_pool_printf(p->pool, "%s, %s", shown, label);
   double *xs = perp_pool_alloc(p->pool, (size_t)t->rows, sizeof *xs),
          *ys = perp_pool_alloc(p->pool, (size_t)t->rows, sizeof *ys);
   for (int r = 0; r < t->rows; r++) {
@@ -251,9 +254,10 @@ static void pick_series(struct picker *p, const bool *chosen)
     const char *path = perp_pool_printf(p->pool, "%s/series/%s.csv", p->r->dir,
                                         p->r->plan.cells[i].id);
     if (!chosen[i] || !perp_exists(path) || perp_csv_read(p->ctx, path, &t) != PERP_OK) continue;
+    int k = 0;
     for (const char *s = p->plot->y; *s != '\0'; s += strspn(s, ", ")) {
       size_t n = strcspn(s, ",");
-      pick_field(p, i, &t, s, n);
+      pick_field(p, i, &t, k++, s, n);
       s += n;
     }
     perp_csv_free(&t);
@@ -275,6 +279,8 @@ void perp_lesson_pick(perp_ctx *ctx, perp_pool *pool, perp_results *r, const per
     chosen[i] = (only == NULL || only[i]) && r->record[i].attempt > 0 &&
                 (where == NULL || perp_expr_true(where, &scope, i));
   (plot->series ? pick_series : pick_cells)(&p, chosen);
+  if (plot->x_label != NULL) out->x = plot->x_label;
+  if (plot->y_label != NULL) out->y = plot->y_label;
   lesson_plot_shorten(pool, out);
 }
 

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,14 +75,20 @@ static perp_status lesson_run_value(perp_ctx *ctx, perp_results *r, const char *
   return PERP_OK;
 }
 
+/* Counts as they are, everything else with three digits. */
+static void lesson_run_put(double v, char buf[32])
+{
+  const bool whole = fabs(v) < 1e6 && (v == rint(v) || fabs(v) >= 1000);
+  snprintf(buf, 32, whole ? "%.0f" : "%.3g", v);
+}
+
 bool perp_lesson_say(perp_ctx *ctx, perp_results *r, const perp_lesson_number *n, perp_text *out)
 {
   char buf[32];
   double value = (double)NAN;
   const char *at = strstr(n->text, "{}");
-  const char *number = lesson_run_value(ctx, r, n->expr, &value) != PERP_OK
-                           ? ctx->msg
-                           : perp_brief(value, buf);
+  const char *number = lesson_run_value(ctx, r, n->expr, &value) != PERP_OK ? ctx->msg : buf;
+  lesson_run_put(value, buf);
   if (at != NULL)
     perp_text_add(out, "%.*s%s%s", (int)(at - n->text), n->text, number, at + 2);
   else

@@ -297,7 +297,7 @@ export function surroundings(list, sound = list) {
     const e = extent(s, d), long = e.min.distanceTo(e.max);
     if (e.isEmpty()) continue;
     if (d.dim === 3 && long > 3 * all && e.min.x < lo.x && e.min.y < lo.y && e.max.x > hi.x && e.max.y > hi.y) carried = true;
-    else spheres.push({ p: e.getCenter(new Vector3()), r: Math.min(long / 2, 4 * own), half: e.getSize(new Vector3()).multiplyScalar(0.5).min(new Vector3().setScalar(4 * own)) });
+    else spheres.push({ p: long > 3 * all ? e.clampPoint(lo.clone().add(hi).multiplyScalar(0.5), new Vector3()) : e.getCenter(new Vector3()), r: Math.min(long / 2, long > 3 * all ? own : 4 * own), half: e.getSize(new Vector3()).multiplyScalar(0.5).min(new Vector3().setScalar(4 * own)) });
   }
   // a few that fly away do not make all the others small
   const mid = spheres.map((s) => s.p.clone()).reduce((a, b) => a.add(b), new Vector3()).multiplyScalar(1 / spheres.length);

@@ -46,8 +46,8 @@ function swatch(k, lines) {
 
 // One picture.  names: labels of all curves that ever come, so that each keeps its colour; mark: an x to point at.
 export function draw(host, figure, { ax = axes([figure]), names = figure.curves.map((c) => c.label), mark }: any = {}) {
-  const width = Math.max(260, host.clientWidth || 640), height = Math.round(Math.min(380, Math.max(210, width * 0.56)));
-  const left = 62, right = 12, top = 10, bottom = 42, w = width - left - right, tall = height - top - bottom;
+  const width = Math.max(260, host.clientWidth || 640), height = Math.round(Math.min(362, Math.max(192, width * 0.53)));
+  const left = 62, right = 12, top = 10, bottom = 24, w = width - left - right, tall = height - top - bottom;
   const px = (v) => left + ax.x.at(v) * w, py = (v) => top + (1 - Math.min(1.02, Math.max(-0.02, ax.y.at(v)))) * tall;
   const grid = svg('g', { class: 'grid' });
   let last = -Infinity;
@@ -64,7 +64,6 @@ export function draw(host, figure, { ax = axes([figure]), names = figure.curves.
     if (y < top - 1 || y > top + tall + 1) continue;
     grid.append(svg('path', { d: `M${left} ${y}H${left + w}` }), svg('text', { x: left - 7, y: y + 4, 'text-anchor': 'end' }, t.text));
   }
-  grid.append(svg('text', { class: 'axis', x: left + w / 2, y: height - 6, 'text-anchor': 'middle' }, figure.x));
   const curves = figure.curves.map((c) => {
     const k = Math.max(0, names.indexOf(c.label)), points = c.x.map((v, i) => [px(v), py(c.y[i])]).filter((q) => q.every(Number.isFinite));
     return svg('g', { class: `curve c${k % 8}` },
@@ -77,8 +76,9 @@ export function draw(host, figure, { ax = axes([figure]), names = figure.curves.
   const what = `${figure.title}${figure.y ? ` (${figure.y})` : ''}, against ${figure.x}; ${figure.curves.map((c) => c.label).join(', ')}`;
   host.replaceChildren(
     h('h3', {}, figure.title),
-    ...(figure.y ? [h('div', { class: 'yaxis' }, figure.y)] : []),
+    ...(figure.y && !figure.title.startsWith(figure.y) ? [h('div', { class: 'yaxis' }, figure.y)] : []), // no word twice
     svg('svg', { class: 'chart', viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', 'aria-label': what }, grid, marker, ...curves, empty),
+    h('div', { class: 'xaxis' }, figure.x),
     h('div', { class: 'legend' }, ...(names.length === 1 ? [] : names).map((name, k) => h('span', { class: figure.curves.some((c) => c.label === name) ? null : 'off' }, swatch(k, figure.lines), name))));
 }
 

@@ -14,7 +14,7 @@ export function slider(name, values, start, changed) {
     input.setAttribute('aria-valuetext', values[input.value]);
     changed(Number(input.value));
   } });
-  return h('div', { class: 'slider' }, h('label', { for: id }, name), input, out);
+  return h('div', { class: 'slider' }, h('label', { for: id }, name), out, input);
 }
 
 function metrics(heads, numbers) {

@@ -11,7 +11,7 @@ import { film, problem } from './pivots';
 import { playground } from './playground';
 import { note, progress } from './progress';
 import { recorded } from './recorded';
-import { block } from './words';
+import { block, powers } from './words';
 
 const part = (kind: string, title: string | null, ...children: any[]) => h('section', { class: `slide ${kind}` }, title ? h('h2', { tabindex: -1 }, title) : null, ...children);
 
@@ -43,7 +43,7 @@ function predict({ ask, choices }, name: string, chosen: (k: number) => void) {
 
 function claims(list) {
   return list.length > 0 ? h('details', { class: 'claims' }, h('summary', {}, `What the run shows: ${list.filter((c) => c.verdict === 'proved').length} of ${list.length} statements hold`),
-    h('ul', {}, ...list.map((c) => h('li', { class: c.verdict }, h('b', {}, c.verdict), `: ${c.text}${c.sides}`)))) : null;
+    h('ul', {}, ...list.map((c) => h('li', { class: c.verdict }, h('b', {}, c.verdict), `: ${c.text}${powers(c.sides)}`)))) : null;
 }
 
 function size(data) {
@@ -85,14 +85,14 @@ export function lesson(l, solver: () => Promise<Module | null>, data, links: (at
       queueMicrotask(() => live(host, () => draw(host, figure)));
       return host;
     });
-    return [part('results', 'Results of the run', h('p', { class: 'note' }, `${l.runs} simulations or solves of perp.`), ...figures, h('ul', { class: 'show' }, ...l.show.map((t) => h('li', {}, inline(t)))), claims(l.claims))];
+    return [part('results', 'Results of the run', h('p', { class: 'note' }, `${l.runs} simulations or solves of perp.`), ...figures, h('ul', { class: 'show' }, ...l.show.map((t) => h('li', {}, inline(powers(t))))), claims(l.claims))];
   }
 
   function pivots() {
     if (!l.pivots) return [];
     const stage = h('div', { class: 'pivots' });
     queueMicrotask(() => film(stage, l.pivots));
-    return [part('film', 'Pivot by pivot', problem(l.pivots), l.pivots.solutions ? block(l.pivots.solutions.replace(/^ {2}/gm, '').trim()) : null, l.pivots.told ? h('p', {}, inline(l.pivots.told)) : null, stage,
+    return [part('film', 'Pivot by pivot', problem(l.pivots), ...(l.pivots.solutions ? [h('p', {}, 'All index sets, tried one after the other:'), block(l.pivots.solutions.replace(/^.*----.*\n/m, '').replace(/^ {4}/gm, '').trim())] : []), l.pivots.told ? h('p', {}, inline(l.pivots.told)) : null, stage,
       h('details', {}, h('summary', {}, 'All pivots as text'), block(l.pivots.text)))];
   }
 

@@ -25,7 +25,7 @@ export function playground(host: HTMLElement, l: any, module: Module, scenes: an
   const sliders = (l.slide ?? []).map((s: any) => {
     const now = dotted(s.of, choice), start = Math.max(0, s.values.findIndex((v: string) => (s.of === 'h' ? seconds(v) === choice.h : v === now)));
     Object.assign(choice, set(s.of, s.values[start]));
-    return slider(s.text, s.values, start, (k: number) => {
+    return slider(s.text, s.values.map((v: string) => v.replace(/(\d)(deg|ms|s)$/, '$1 $2')), start, (k: number) => {
       const change = set(s.of, s.values[k]);
       Object.assign(choice, change);
       live.choose(change);

@@ -23,6 +23,9 @@ export function brief(v, digits = 4, zero = 1e-12) {
   return text.replace('-', '\u2212');
 }
 
+// 6.65e-08 in a sentence -> 6.65\u00b710 with its power raised
+export const powers = (text) => text.replace(/(\d)e([+-]\d+)\b/g, (_, digit, power) => `${digit}\u00b710${raised(Number(power))}`);
+
 // lambda1 -> a Greek letter with its index
 export const pretty = (text) => text.replace(/\b(lambda|w)(\d+)\b/g, (_, name, i) => (name === 'w' ? 'w' : '\u03bb') + lowered(i));
 

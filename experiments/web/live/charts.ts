@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a solver did in one step, drawn on canvases: the residual over its iterations, and where each row of its problems ended.
+import { brief } from '../data';
 import { h } from '../dom';
 import { ink, onTheme } from '../theme';
 import { EVENT, ROW } from './module';
@@ -71,7 +72,7 @@ export class Residuals extends Chart {
       c.fillText(d === 0 ? '1' : `1e${d}`, 2, y(10 ** d) + 4);
     }
     c.textAlign = 'right';
-    c.fillText(n === 0 ? 'no iterations' : seen > n ? `the first ${n} of ${seen} iterations` : lines.size === 1 ? `${most} iterations` : `${n} iterations of ${lines.size} problems`, w - 8, high - 3);
+    c.fillText(n === 0 ? 'no iterations' : seen > n ? `the first ${n} of ${seen} iterations` : lines.size === 1 ? `${most} ${most === 1 ? 'iteration' : 'iterations'}` : `${n} iterations of ${lines.size} problems`, w - 8, high - 3);
     c.textAlign = 'left';
     c.strokeStyle = c.fillStyle = ink('accent');
     c.lineWidth = 1.6;
@@ -161,7 +162,7 @@ export class History extends Chart {
     const at = this.begin(), { t, v } = this;
     if (!at || t.length < 2) return;
     this.keep(() => this.draw());
-    const { c, w, high } = at, finite = v.filter(Number.isFinite), lo = Math.min(...finite), hi = Math.max(...finite), span = hi - lo || Math.abs(hi) || 1;
+    const { c, w, high } = at, finite = v.filter(Number.isFinite), lo = Math.min(...finite), hi = Math.max(...finite), span = Math.max(hi - lo, 1e-9 * Math.max(Math.abs(lo), Math.abs(hi))) || 1; // less than that is rounding
     c.strokeStyle = ink('accent');
     c.lineWidth = 1.5;
     c.beginPath();
@@ -171,6 +172,12 @@ export class History extends Chart {
       else c.lineTo(x, y);
     });
     c.stroke();
+    c.fillStyle = ink('soft');
+    c.fillText(brief(hi), 4, 12);
+    if (brief(lo) !== brief(hi)) c.fillText(brief(lo), 4, high - 5);
+    c.textAlign = 'right';
+    c.fillText(`${brief(t[t.length - 1] - t[0])} s`, w - 4, high - 5);
+    c.textAlign = 'left';
     this.tell(`now ${v[v.length - 1].toPrecision(3)} ${this.unit}, between ${lo.toPrecision(3)} and ${hi.toPrecision(3)} over the last ${(t[t.length - 1] - t[0]).toPrecision(2)} s`);
   }
 }

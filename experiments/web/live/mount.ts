@@ -123,7 +123,7 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
     controls.replaceChildren(...[
       known.length > 0 ? field('scene', boxes.scene = sceneList(known)) : null,
       ...(options.fixed ? [] : KINDS.map(([k, label, kind]) => field(label, boxes[k] = list(k === 'against' ? [['', 'nothing'], ...names(kind).slice(1)] as any : names(kind), plain(kind, (choice as any)[k]), (v) => choose({ [k]: v || undefined }))))),
-      options.fixed ? null : field('step', boxes.h = list([['', 'default'], ...[0.5, 1, 2, 5, 10, 16, 20].map((v) => [String(v / 1000), `${v} ms`])] as any, choice.h ? String(choice.h) : '', (v) => choose({ h: v ? Number(v) : undefined }))),
+      options.fixed ? null : field('step', boxes.h = list([['', 'default'], ...[...new Set([0.5, 1, 2, 5, 10, 16, 20, ...(choice.h ? [Number((1000 * choice.h).toPrecision(12))] : [])])].sort((a, b) => a - b).map((v) => [String(v / 1000), `${v} ms`])] as any, choice.h ? String(Number((1000 * choice.h).toPrecision(12)) / 1000) : '', (v) => choose({ h: v ? Number(v) : undefined }))),
       options.fixed ? null : field('options', boxes.text = h('input', { type: 'text', class: 'live-text', spellcheck: false, value: choice.scene, onchange: () => choose({ scene: boxes.text.value.trim() }) })),
     ].filter(Boolean) as any);
     if (boxes.text) {
@@ -146,7 +146,7 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
     const residuals = new Residuals(), rows = new Rows(), energy = new History('energy', 'J'), drift = new History('drift of the joints, or penetration', 'm');
     const named = (text: string, chart: any) => h('div', { class: 'live-chart' }, h('span', { class: 'live-name' }, text), chart.canvas);
     const figure = h('figure', { class: 'live-side' }, caption, stage.canvas,
-      h('div', { class: 'live-panel' }, named('residual over iterations', residuals), named('rows: \u25a0 between bounds, \u25b2 at a limit, \u25a1 no force', rows), named('energy', energy), named('drift, penetration', drift)),
+      h('div', { class: 'live-panel' }, named('residual over iterations', residuals), named('rows: \u25a0 between bounds, \u25b2 at a limit, \u25a1 no force', rows), named('energy [J]', energy), named('drift, penetration [m]', drift)),
       scrolls(h('div', { class: 'scroll live-figures' }, table), 'figures, scrolls'));
     const side: Side = { run: null, lcp: '', stage, figure, caption, table, residuals, rows, energy, drift, seconds: 0, stopped: '', now: null, sets: null };
     hand(side);
@@ -201,9 +201,14 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
         return;
       }
       side.figure.hidden = false;
+      // no joints that can drift, no contact problems: no empty charts
+      const { parts, joints } = side.run.model;
+      for (const chart of [side.residuals, side.rows]) chart.canvas.parentElement!.hidden = !parts.lcp;
+      side.drift.canvas.parentElement!.hidden = !parts.lcp && joints.length === 0;
+      side.drift.canvas.previousElementSibling!.textContent = !parts.lcp ? 'drift of the joints [m, rad]' : joints.length > 0 ? 'drift, penetration [m]' : 'penetration [m]';
       const { nq, nv } = side.run.model;
       if (start?.state && start.state.length === nq + nv) side.run.set(start.t ?? 0, start.state.subarray(0, nq), start.state.subarray(nq));
-      side.stage.show(side.run);
+      side.stage.show(side.run, false, preview(() => begin(law)));
       caption(side);
       if (!side.run.model.playable) message.textContent = 'This scene has parts that the spring at the mouse cannot be added to: it can be pushed and watched, not dragged.';
     });
@@ -221,6 +226,17 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
     refresh();
     draw();
     options.onchange?.(toFragment(choice));
+  }
+
+  // Where the bodies go in the next moments, for the picture to have room for it.
+  function preview(begin: () => Run): Float64Array[] {
+    const poses: Float64Array[] = [], until = performance.now() + 60;
+    try {
+      const run = begin(), each = Math.max(1, Math.round(0.05 / run.model.h));
+      for (let i = 0; i * run.model.h < 1.5 && performance.now() < until && run.step() >= 0; i++) if (i % each === 0) poses.push(Float64Array.from(run.q));
+      run.close();
+    } catch { /* what does not run is said elsewhere */ }
+    return poses;
   }
 
   function caption(side: Side) {
@@ -256,7 +272,7 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
     side.seconds = side.seconds > 0 ? 0.9 * side.seconds + 0.1 * f.seconds : f.seconds;
     if (reason < 0) side.stopped = run.message;
     side.energy.add(f.t, f.energy);
-    side.drift.add(f.t, Math.max(f.depth, Number.isFinite(f.drift) ? f.drift : 0));
+    side.drift.add(f.t, Math.max(f.depth, f.error));
   }
   function both() {
     follow();
@@ -326,12 +342,13 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
       side.drift.draw();
       const row = (name: string, value: string) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', { class: 'n' }, value));
       side.table.replaceChildren(h('tbody', {}, ...(f ? [
-        row('contacts', String(f.contacts)), row('problems of this step', String(f.problems)), row('iterations', String(f.iterations)),
-        row('multiplications', brief(f.work)), row('rows between bounds', String(side.sets.active)), row('rows at a limit', String(side.sets.limit)),
-        row('largest residual so far', brief(f.residual)), row('unsolved problems so far', String(f.failures)),
-        row('energy [J]', brief(f.energy)), row('change of energy [J]', brief(f.energy - f.energy0)), row('drift of the joints [m]', brief(f.drift)), row('penetration [m]', brief(f.depth)),
+        ...(side.run.model.parts.lcp ? [row('contacts', String(f.contacts)), row('problems of this step', String(f.problems)), row('iterations', String(f.iterations)),
+          row('multiplications', brief(f.work)), row('rows between bounds', String(side.sets.active)), row('rows at a limit', String(side.sets.limit)),
+          row('largest residual so far', brief(f.residual)), row('unsolved problems so far', String(f.failures))] : []),
+        row('energy [J]', brief(f.energy)), row('change of energy [J]', brief(f.energy - f.energy0)),
+        ...(side.run.model.joints.length > 0 ? [row('drift of the joints [m, rad]', brief(f.error))] : []), ...(side.run.model.parts.lcp ? [row('penetration [m]', brief(f.depth))] : []),
         row('time of a step [ms]', (1000 * side.seconds).toFixed(3)),
-      ] : [row('contacts', 'no step yet')])));
+      ] : [row('time', 'no step yet')])));
       if (side.stopped) message.textContent = `${side.lcp || 'the solver'}: ${side.stopped}. Reset starts again.`;
     }
     const t = sides[0]?.now?.t ?? 0;

@@ -34,14 +34,17 @@ export class LiveStage {
     return this.stage.canvas;
   }
 
-  // The bodies of a run; keep: the camera stays where it is.
-  show(run: Run, keep = false) {
+  // The bodies of a run; keep: the camera stays where it is; poses: where they will be.
+  show(run: Run, keep = false, poses: Float64Array[] = []) {
     const { stage } = this, model = run.model;
     stage.clear();
     // the last spring is that of the mouse
     this.d = { ...model, springs: model.playable ? model.springs.slice(0, -1) : model.springs, frames: 1, t: [0], per: model.dim === 3 ? 7 : 3, pose: Float64Array.from(run.q), contacts: [MOST], first: [0],
       contact: new Float64Array(6 * MOST), error: new Float64Array(3 * model.joints.length), refs: [], known: [0], loads: [] };
-    if (!keep || !this.env) this.env = stageSize([this.d]);
+    if (!keep || !this.env) {
+      const all = [this.d.pose, ...poses], film = Float64Array.from(all.flatMap((q) => [...q]));
+      this.env = stageSize([{ ...this.d, frames: all.length, t: all.map((_, i) => i), pose: film, known: all.map(() => 0) }]);
+    }
     stage.furnish(this.d, this.env);
     this.actor = new Actor(stage.root, this.d, this.env);
     this.contacts = new Contacts(stage.root, this.d, this.env);
