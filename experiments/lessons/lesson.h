@@ -152,6 +152,8 @@ typedef struct perp_lesson_curve {
   const char *label;
   int n;
   const double *x, *y;
+  int cell;          /* of a series: the run, */
+  const char *field; /* and its quantity; NULL: a curve over runs */
 } perp_lesson_curve;
 typedef struct perp_lesson_figure {
   int n;

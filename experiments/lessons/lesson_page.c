@@ -27,6 +27,14 @@ struct page {
 
 /* ---- curves ---- */
 
+/* The module will run this scene. */
+static void want_scene(struct page *p, const char *text)
+{
+  for (int i = 0; i < p->n_scenes; i++)
+    if (strcmp(p->scene[i], text) == 0) return;
+  if (p->n_scenes < SCENES) p->scene[p->n_scenes++] = perp_pool_strdup(&p->pool, text);
+}
+
 /* Numbers as floats: a picture needs no more. */
 static void put_numbers(perp_json *j, const char *key, const double *v, int n)
 {
@@ -131,12 +139,35 @@ static void put_metrics(struct page *p, perp_results *r, const bool *chosen)
   perp_json_close(p->data, ']');
 }
 
+/* What the page needs to compute the curves of another position itself: the run of each curve at
+ * the first one, and its quantity. */
+static void put_computable(struct page *p, perp_results *r, const perp_lesson_figure *first)
+{
+  const perp_lesson_explore *e = &p->l->explore;
+  if (!e->plot.series || strcmp(r->study->kind->name, "simulate") != 0) return;
+  perp_json_open(p->data, "curves", '[');
+  for (int i = 0; i < first->n; i++) {
+    const perp_cell *cell = &r->plan.cells[first->curve[i].cell];
+    want_scene(p, cell->value[perp_kind_param(r->study->kind, "scene")].text);
+    perp_json_members(p->data, "{ label %s, field %s, cell: {", first->curve[i].label,
+                      first->curve[i].field);
+    perp_cell_json(p->data, r->study, cell);
+    perp_json_close(p->data, '}');
+    perp_json_close(p->data, '}');
+  }
+  perp_json_close(p->data, ']');
+  perp_json_text(p->data, "path", e->plot.path ? e->plot.x : NULL);
+  perp_json_open(p->data, "metrics", '[');
+  for (int m = 0; m < e->n_numbers; m++) perp_json_text(p->data, NULL, e->numbers[m].expr);
+  perp_json_close(p->data, ']');
+}
+
 static void put_positions(struct page *p, perp_results *r, const struct slider *s)
 {
   const perp_lesson_explore *e = &p->l->explore;
   bool *chosen = perp_pool_alloc(&p->pool, (size_t)r->plan.n, sizeof *chosen);
   int second = e->n_slide > 1 ? s[1].n : 1, at[PERP_LESSON_SLIDERS];
-  perp_lesson_figure f;
+  perp_lesson_figure f, first = { 0 };
   perp_lesson_pick(p->ctx, &p->pool, r, &e->plot, NULL, &f);
   perp_json_open(p->data, "plot", '{');
   put_head(p->data, &e->plot, &f);
@@ -150,8 +181,10 @@ static void put_positions(struct page *p, perp_results *r, const struct slider *
       put_curves(p->data, &f);
       put_metrics(p, r, chosen);
       perp_json_close(p->data, '}');
+      if (at[0] == 0 && at[1] == 0) first = f;
     }
   perp_json_close(p->data, ']');
+  put_computable(p, r, &first);
   if (e->over.title != NULL) {
     perp_json_open(p->data, "over", '[');
     for (at[1] = 0; at[1] < second; at[1]++) {
@@ -178,7 +211,8 @@ static perp_status put_explore(struct page *p)
   for (int k = 0; k < e->n_slide; k++) {
     read_slider(p, &r, e->slide[k].expr, &s[k]);
     perp_json_open(p->data, NULL, '{');
-    perp_json_text(p->data, "name", e->slide[k].text);
+    perp_json_members(p->data, "name %s, of %s, unit %s", e->slide[k].text, e->slide[k].expr,
+                      s[k].unit);
     put_numbers(p->data, "x", s[k].value, s[k].n);
     const char *value[PERP_LESSON_VALUES];
     for (int i = 0; i < s[k].n; i++)
@@ -304,13 +338,6 @@ static void put_recordings(struct page *p)
 }
 
 /* ---- exercises ---- */
-
-static void want_scene(struct page *p, const char *text)
-{
-  for (int i = 0; i < p->n_scenes; i++)
-    if (strcmp(p->scene[i], text) == 0) return;
-  if (p->n_scenes < SCENES) p->scene[p->n_scenes++] = perp_pool_strdup(&p->pool, text);
-}
 
 /* The combinations that an answer is tried in, for the module of the page. */
 static void put_tried(struct page *p, const perp_lesson_exercise *e)

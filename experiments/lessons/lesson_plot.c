@@ -177,7 +177,7 @@ static void put_curve(struct picker *p, const char *label, double *x, double *y,
     }
   if (kept == 0 || p->f->n == MOST_CURVES) return;
   if (!p->plot->path) gsl_sort2(x, 1, y, 1, (size_t)kept);
-  p->f->curve[p->f->n++] = (perp_lesson_curve){ label, kept, x, y };
+  p->f->curve[p->f->n++] = (perp_lesson_curve){ .label = label, .n = kept, .x = x, .y = y };
 }
 
 /* What the curve of a cell is called: the value of `by`, a parameter or the option of one. */
@@ -229,7 +229,7 @@ static const char *header_axis(perp_pool *pool, const char *header)
 static void pick_field(struct picker *p, int cell, const perp_csv *t, int k, const char *field,
                        size_t n)
 {
-  bool several = p->plot->y[n] != '\0';
+  const bool several = strchr(p->plot->y, ',') != NULL;
   const char *name = perp_pool_strndup(p->pool, field, n),
              *shown = k < p->plot->n_names ? p->plot->names[k] : name,
              *label = label_of(p, cell, shown);
@@ -242,7 +242,12 @@ static void pick_field(struct picker *p, int cell, const perp_csv *t, int k, con
     xs[r] = perp_csv_number(t, r, x);
     ys[r] = perp_csv_number(t, r, y);
   }
+  const int before = p->f->n;
   put_curve(p, label, xs, ys, t->rows);
+  if (p->f->n > before) {
+    p->f->curve[before].cell = cell;
+    p->f->curve[before].field = name;
+  }
   p->f->x = header_axis(p->pool, t->header[x]);
   p->f->y = several ? "" : header_axis(p->pool, t->header[y]);
 }

@@ -6,83 +6,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Two references further apart than this, relative to the largest coordinate so far, no longer know
- * the trajectory (chaos): what is left to compare are invariants. */
-#define CHAOS 1e-4
 /* a turn (perp_gauge.turn) is found this closely, as a part of its step, with so many states */
 static const double narrow = 1e-12;
 enum { TURN_STATES_MOST = 100 };
 
 typedef perp_cell_run run;
 
-/* ---- truths ---- */
-
-static bool truth_answers(const perp_truth *truth, double t)
-{
-  if (truth == NULL || t > truth->t_end * (1 + 1e-12)) return false;
-  return perp_cell_same_time(truth->next_time(truth->user, t), t);
-}
-
-/* The largest difference of two states relative to the largest coordinate so far; q and -q are one
- * orientation. */
-static double samples_apart(run *r, const double *a, const double *b)
-{
-  const bool space = r->scene.model != NULL && perp_model_dim(r->scene.model) == 3;
-  const int nq = r->measure->nq;
-  double worst = 0;
-  for (int i = 0; i < nq; i++) r->against.largest_q = fmax(r->against.largest_q, fabs(a[i]));
-  for (int i = 0; i < nq; i++) {
-    double sign = 1;
-    if (space && i % 7 >= 3) {
-      const int o = i - i % 7 + 3;
-      sign = a[o] * b[o] + a[o + 1] * b[o + 1] + a[o + 2] * b[o + 2] + a[o + 3] * b[o + 3] < 0 ? -1
-                                                                                               : 1;
-    }
-    worst = fmax(worst, fabs(a[i] - sign * b[i]));
-  }
-  return r->against.largest_q > 0 ? worst / r->against.largest_q : 0;
-}
-
-/* q_ref and v_ref at t; *known: there is a truth that knows the trajectory there */
-static perp_status samples_truth(perp_ctx *ctx, run *r, double t, bool *known)
-{
-  *known = !r->against.parted && truth_answers(r->against.truth, t);
-  if (!*known) return PERP_OK;
-  PERP_TRY(
-      r->against.truth->state(r->against.truth->user, ctx, t, r->against.q_ref, r->against.v_ref));
-  if (!truth_answers(r->against.second, t)) return PERP_OK;
-  PERP_TRY(r->against.second->state(r->against.second->user, ctx, t, r->against.q_second,
-                                    r->against.v_second));
-  if (!(samples_apart(r, r->against.q_ref, r->against.q_second) <= CHAOS)) r->against.parted = true;
-  *known = !r->against.parted;
-  return PERP_OK;
-}
-
 /* ---- life ---- */
 
 perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *r)
 {
   const size_t nq = (size_t)r->measure->nq, nv = (size_t)r->measure->nv, m = (size_t)r->measure->m;
-  /* Adaptive runs reach the rows of a file by dense output.  Fixed steps meet it only by chance, so
-   * that the first truth that answers at any time is preferred: convergence studies then sample
-   * alike at all h. */
-  for (int i = 0; i < r->scene.n_truths; i++) {
-    const perp_truth *truth = &r->scene.truth[i];
-    const double probe = 0.377 * fmin(r->t_end, truth->t_end);
-    bool any_time = truth->next_time(truth->user, probe) == probe;
-    if (r->against.truth != NULL && (r->adaptive || r->against.any_time || !any_time)) continue;
-    r->against.truth = truth;
-    r->against.any_time = any_time;
-  }
-  for (int i = 0; i < r->scene.n_truths && r->against.second == NULL; i++)
-    if (&r->scene.truth[i] != r->against.truth) r->against.second = &r->scene.truth[i];
-  r->against.q_ref = malloc((3 * nq + 3 * nv + m + 1) * sizeof *r->against.q_ref);
-  if (r->against.q_ref == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the reference state");
-  r->against.v_ref = r->against.q_ref + nq;
-  r->against.q_second = r->against.v_ref + nv;
-  r->against.v_second = r->against.q_second + nq;
-  r->q_at = r->against.v_second + nv;
+  PERP_TRY(
+      perp_against_create(ctx, &r->scene, r->t_end, r->adaptive, (int)nq, (int)nv, &r->against));
+  r->q_at = malloc((nq + nv + m + 1) * sizeof *r->q_at);
+  if (r->q_at == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a state between two");
   r->v_at = r->q_at + nq;
   r->lambda_at = r->v_at + nv;
   const bool replay = r->request->replay_path != NULL && r->scene.model != NULL;
@@ -95,7 +33,8 @@ perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *r)
 void perp_samples_destroy(perp_cell_run *r)
 {
   perp_measure_destroy(r->between);
-  free(r->against.q_ref);
+  free(r->q_at);
+  perp_against_free(&r->against);
 }
 
 /* ---- between two accepted states ---- */
@@ -151,7 +90,7 @@ static perp_status samples_replay(perp_ctx *ctx, run *r, double t, const double 
  * film.  NULL: not known.  In q_second. */
 static const double *samples_ghost(perp_ctx *ctx, run *r, double t)
 {
-  if (r->against.parted || !truth_answers(r->against.truth, t)) return NULL;
+  if (r->against.parted || !perp_truth_answers(r->against.truth, t)) return NULL;
   return r->against.truth->state(r->against.truth->user, ctx, t, r->against.q_second,
                                  r->against.v_second) == PERP_OK
              ? r->against.q_second
@@ -184,7 +123,7 @@ static perp_status samples_inner(perp_ctx *ctx, run *r, double t, bool row, bool
 {
   const bool series = r->request->want_series, replay = r->replay != NULL && !r->request->film;
   bool known = false;
-  if (row || (sample && series)) PERP_TRY(samples_truth(ctx, r, t, &known));
+  if (row || (sample && series)) PERP_TRY(perp_against_at(ctx, &r->against, t, &known));
   if (row && known)
     perp_measure_compare_between(ctx, r->measure, t, r->q_at, r->v_at, r->against.q_ref,
                                  r->against.v_ref, r->sim != NULL ? r->lambda_at : NULL);
@@ -308,7 +247,7 @@ perp_status perp_samples_at(perp_ctx *ctx, perp_cell_run *r, int64_t count, doub
     compare = compare || sample <= t || perp_cell_same_time(sample, t);
     row = end || samples_due(t, r->every, r->sampled);
   }
-  if (grid || compare) PERP_TRY(samples_truth(ctx, r, t, &known));
+  if (grid || compare) PERP_TRY(perp_against_at(ctx, &r->against, t, &known));
   if (known) perp_measure_compare(ctx, r->measure, q, v, r->against.q_ref, r->against.v_ref);
   if (row && r->request->want_series) {
     perp_series *series = &r->result->series;

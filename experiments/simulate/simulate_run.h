@@ -4,6 +4,7 @@
 #ifndef PERP_SIMULATE_RUN_H
 #define PERP_SIMULATE_RUN_H
 
+#include "experiments/metrics/against.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/simulate/clock_reference.h"
 #include "experiments/simulate/force_log.h"
@@ -28,12 +29,8 @@ typedef struct perp_cell_run {
   perp_ode *ode; /* plain ODE problems */
   perp_measure *measure;
   perp_replay *replay;
-  perp_force_log *log;                /* NULL: forces are not asked for */
-  struct {                            /* what the run is compared with */
-    const perp_truth *truth, *second; /* second: another one, to see how far both can be trusted */
-    bool any_time, parted;            /* parted: they no longer know the trajectory */
-    double *q_ref, *v_ref, *q_second, *v_second, largest_q;
-  } against;
+  perp_force_log *log;             /* NULL: forces are not asked for */
+  perp_against against;            /* what the run is compared with */
   perp_scene plain;                /* borrowed from scene, without gauges */
   perp_measure *between;           /* of states between two accepted ones, for rows of the series */
   double *q_at, *v_at, *lambda_at; /* such a state */

@@ -30,7 +30,8 @@ enum {
   LIVE_CONTACT = 8,   /* numbers of each: place, impulse (N s, on body b), gap (m), bodies a, b */
   LIVE_ROWS = 600,
   LIVE_ROW = 6, /* numbers of each: problem, lambda, w, lo, hi, normal row (-1) */
-  LIVE_FIGURES = 24
+  LIVE_FIGURES = 24,
+  LIVE_NOW = 8 /* of a measured run: live_now */
 };
 
 /* A problem of the pane of matrices.  fric_of, mu, cone: of friction rows whose limits follow a
@@ -49,6 +50,8 @@ typedef struct live_problem {
 typedef struct live_ball {
   double x[3], v[3], radius, mass;
 } live_ball;
+
+typedef struct live_measure live_measure;
 
 typedef struct live_run {
   perp_scene scene;
@@ -72,8 +75,16 @@ typedef struct live_run {
   int contact_room;
   double *error; /* C(q) after the step */
   int error_room;
-  live_problem problem; /* the largest of at most 8 rows; n 0: none */
+  live_measure *measure; /* NULL: not measured */
+  live_problem problem;  /* the largest of at most 8 rows; n 0: none */
 } live_run;
+
+/* ---- measured runs ---- */
+
+void live_measure_free(live_measure *measure);
+/* Where the run ends: infinity where it is not measured. */
+double live_measure_end(const live_measure *measure);
+void live_measure_state(live_run *run, const perp_step_info *info);
 
 /* ---- what the page calls: each is described where it is ---- */
 
@@ -93,6 +104,9 @@ live_run *live_open(const char *scene, const char *formulation, const char *ode,
 void live_close(live_run *run);
 const char *live_describe(live_run *run);
 int live_step(live_run *run);
+int live_measured(live_run *run, double t_end, double every);
+double live_metric(live_run *run, const char *name);
+const double *live_now(live_run *run);
 const double *live_figures(live_run *run);
 const double *live_events(live_run *run);
 const double *live_rows(live_run *run);

@@ -171,6 +171,7 @@ static double run_energy(live_run *run)
 LIVE_EXPORT(live_close) void live_close(live_run *run)
 {
   if (run == NULL) return;
+  live_measure_free(run->measure);
   perp_sim_destroy(run->sim);
   perp_parts_free(&run->parts);
   perp_equivalent_destroy(run->extended);
@@ -376,7 +377,7 @@ LIVE_EXPORT(live_step) int live_step(live_run *run)
   ctx->trace = run_event;
   ctx->trace_user = run;
   const double begun = perp_clock_wall();
-  perp_status status = perp_sim_step(ctx, run->sim, HUGE_VAL, &run->info);
+  perp_status status = perp_sim_step(ctx, run->sim, live_measure_end(run->measure), &run->info);
   const double seconds = perp_clock_wall() - begun;
   ctx->trace = NULL;
   if (status != PERP_OK) {
@@ -389,6 +390,7 @@ LIVE_EXPORT(live_step) int live_step(live_run *run)
              run->info.cause != NULL ? run->info.cause : "");
   keep_contacts(run);
   keep_figures(run, seconds);
+  if (run->measure != NULL && run->info.reason >= 0) live_measure_state(run, &run->info);
   return run->info.reason;
 }
 

@@ -3,63 +3,33 @@
 // what was stored when the page was made. What the page cannot judge, the shell can.
 import { h } from '../dom';
 import type { Module } from '../live/module';
+import { compute, optionOf, seconds } from './compute';
 import { inline } from './markdown';
 import { note, progress } from './progress';
 import { brief } from './words';
 
 interface Verdict { right: boolean; why: string }
 
-// "max(drift.pos.max) < 1e-4 and ...": what the module measures, or null.
+// "max(drift.pos.max) < 1e-4 and ...": a metric of the runs or an option of their parts; null: another expression.
 function conditions(check: string) {
   const list = check.split(/\s+and\s+/).map((c) => /^\s*(max|min)\(([\w.]+)\)\s*(<=|>=|<|>)\s*([\d.eE+-]+)\s*$/.exec(c));
-  return list.every((m) => m && ['drift.pos.max'].includes(m[2]) && Number.isFinite(Number(m[4]))) ? list.map((m) => ({ of: m![1], metric: m![2], sign: m![3], limit: Number(m![4]) })) : null;
-}
-
-const PARTS = ['formulation', 'ode', 'kkt', 'lcp', 'stab', 'contact'];
-
-// The largest error of the joints in one simulation.
-async function simulate(module: Module, cell: any) {
-  if (Object.keys(cell).some((k) => ![...PARTS, 'scene', 'h', 't_end', 'seed', 'sample', 'perturb', 'equivalent'].includes(k))) return null;
-  const parts = Object.fromEntries(PARTS.filter((k) => cell[k]).map((k) => [k, String(cell[k])]));
-  const run = module.open(String(cell.scene), parts, Number(cell.h) || 0, false), most = { 'drift.pos.max': 0 };
-  try {
-    const steps = Math.round(Number(cell.t_end) / run.model.h);
-    if (Math.abs(steps * run.model.h - Number(cell.t_end)) > 1e-9 * Number(cell.t_end)) return null; // the last step of the program is shorter
-    let until = performance.now() + 40;
-    for (let i = 0; i < steps; i++) {
-      if (run.step() < 0) return { failed: run.message, ...most };
-      const { error } = run.figures;
-      most['drift.pos.max'] = Math.max(most['drift.pos.max'], Number.isNaN(error) ? Infinity : error);
-      if (performance.now() > until) { // the page stays alive
-        await new Promise((next) => setTimeout(next, 0));
-        until = performance.now() + 40;
-      }
-    }
-    return most;
-  } finally {
-    run.close();
-  }
+  return list.every((m) => m && Number.isFinite(Number(m[4]))) ? list.map((m) => ({ of: m![1], metric: m![2], sign: m![3], limit: Number(m![4]) })) : null;
 }
 
 async function live(module: Module, e: any, answer: string): Promise<Verdict | null> {
-  const wanted = conditions(e.check);
-  if (!wanted || !e.cells || !Number.isFinite(Number(e.cells[0].t_end))) return null;
-  const values: any[] = [];
+  const wanted = conditions(e.check), values: number[][] = [];
+  if (!wanted || !e.cells) return null;
   for (const cell of e.cells) {
-    const v = await simulate(module, { ...cell, [e.try]: e.try === 'h' ? seconds(answer) : answer });
-    if (!v) return null;
-    if ((v as any).failed) return { right: false, why: `the simulation stopped: ${(v as any).failed}` };
-    values.push(v);
+    const mine = { ...cell, [e.try]: e.try === 'h' ? seconds(answer) : answer }, run = await compute(module, mine, wanted.map((c) => c.metric));
+    if (!run) return null;
+    if (run.failed) return { right: false, why: `the simulation stopped: ${run.failed}` };
+    const found = wanted.map((c, i) => (Number.isNaN(run.metrics[i]) ? optionOf(module, mine, c.metric) : run.metrics[i]));
+    if (found.some(Number.isNaN)) return null;
+    values.push(found);
   }
-  const found = wanted.map((c) => Math[c.of as 'max'](...values.map((v) => v[c.metric])));
+  const found = wanted.map((c, i) => Math[c.of as 'max'](...values.map((v) => v[i])));
   const holds = wanted.map((c, i) => ({ '<': found[i] < c.limit, '<=': found[i] <= c.limit, '>': found[i] > c.limit, '>=': found[i] >= c.limit })[c.sign]);
   return { right: holds.every(Boolean), why: `${e.check}; computed here: ${found.map((v) => brief(v, 3, 0)).join(', ')}` };
-}
-
-// "4 ms" in seconds.
-export function seconds(text: string) {
-  const m = /^\s*([\d.eE+-]+)\s*(s|ms|us)?\s*$/.exec(text);
-  return m ? Number(m[1]) * { s: 1, ms: 1e-3, us: 1e-6 }[m[2] ?? 's']! : NaN;
 }
 
 const plain = (text: string) => text.trim().replace(/\s+/g, '');

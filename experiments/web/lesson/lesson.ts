@@ -98,8 +98,12 @@ export function lesson(l, solver: () => Promise<Module | null>, data, links: (at
 
   function sliders() {
     if (!l.explore) return [];
-    const section = part('explore', l.explore.title, h('p', {}, inline(l.explore.text)), h('p', { class: 'note' }, `This page contains ${l.explore.runs} runs; the sliders select among them.`));
-    queueMicrotask(() => explore(section, l.explore));
+    const section = part('explore', l.explore.title, h('p', {}, inline(l.explore.text)));
+    queueMicrotask(() => explore(section, l.explore, async () => {
+      const module = await solver();
+      for (const s of l.scenes ?? []) module?.scene(s.name, JSON.stringify(s.tree));
+      return module;
+    }));
     return [section];
   }
 

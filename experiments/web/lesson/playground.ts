@@ -4,14 +4,8 @@ import { h } from '../dom';
 import type { Module } from '../live/module';
 import { type Live, mount } from '../live/mount';
 import { PARTS } from '../live/state';
-import { seconds } from './exercise';
+import { seconds, withValue } from './compute';
 import { slider } from './explore';
-
-// "stack:boxes=5,gap=0" with another value of an option.
-export function withOption(spec: string, option: string, value: string) {
-  const at = spec.search(/:[\w.]+=/), name = at < 0 ? spec : spec.slice(0, at), own = at < 0 ? [] : spec.slice(at + 1).split(/,(?=[\w.]+=)/);
-  return `${name}:${[...own.filter((o) => !o.startsWith(`${option}=`)), `${option}=${value}`].join(',')}`;
-}
 
 export function playground(host: HTMLElement, l: any, module: Module, scenes: any[]): Live {
   for (const s of scenes) module.scene(s.name, JSON.stringify(s.tree));
@@ -19,8 +13,8 @@ export function playground(host: HTMLElement, l: any, module: Module, scenes: an
   for (const k of [...PARTS, 'against']) if (l[k]) choice[k] = l[k];
   if (l.h) choice.h = seconds(l.h);
   const set = (of: string, value: string) => {
-    const dot = of.indexOf('.'), part = dot < 0 ? of : of.slice(0, dot);
-    return { [part]: part === 'h' ? seconds(value) : dot < 0 ? value : withOption(choice[part] ?? '', of.slice(dot + 1), value.replace(/\s/g, '')) };
+    const part = of.split('.')[0];
+    return { [part]: withValue(choice, of, value)[part] };
   };
   const sliders = (l.slide ?? []).map((s: any) => {
     const now = dotted(s.of, choice), start = Math.max(0, s.values.findIndex((v: string) => (s.of === 'h' ? seconds(v) === choice.h : v === now)));

@@ -15,6 +15,7 @@ export interface Figures {
 }
 const FIGURES = ['t', 'reason', 'energy', 'energy0', 'drift', 'depth', 'contacts', 'problems', 'iterations', 'work', 'seconds', 'events', 'seen', 'rows',
   'failures', 'residual', 'small', 'asleep', 'error'];
+const NOW = ['t', 'drift.pos', 'drift.pos.pre', 'drift.pos.mean', 'energy', 'err.q', 'err.v', 'err.tip']; // of live_now
 
 // A gzip file in base64, as a page carries the module.
 export async function unpack(text: string): Promise<ArrayBuffer> {
@@ -135,6 +136,9 @@ export class Module {
   string(at: number) {
     return this.text(at);
   }
+  number(name: string, run: number, value: string): number {
+    return this.call(name, run, value);
+  }
   withText(name: string, run: number, value: string) {
     return this.text(this.call(name, run, value));
   }
@@ -201,6 +205,17 @@ export class Run {
     const text = this.m.withText('live_export', this.at, name);
     if (text === null) throw new Error(this.m.message);
     return text;
+  }
+  // From its start on measured as perp run measures; false: this run cannot be.
+  measured(t_end: number, sample: number) {
+    return this.e.live_measured(this.at, t_end, sample) !== 0;
+  }
+  metric(name: string): number {
+    return this.m.number('live_metric', this.at, name);
+  }
+  get now(): Record<string, number> {
+    const v = this.m.reals(this.e.live_now(this.at), NOW.length);
+    return Object.fromEntries(NOW.map((k, i) => [k, v[i]]));
   }
   get message() {
     return this.m.message;
