@@ -2,8 +2,8 @@
 /* Studies whose cells are complementarity problems: one problem, one solver, one tolerance.
  *
  *   problems:
- *     files: ["problems/cps-?.lcp"]            # shell patterns; relative to here, else to the tree
- * of perp sequences: [problems/sequences/stack]    # patterns too, of the files stack-000.lcp,
+ *     files: ["problems/cps-?.lcp"]            # shell patterns; relative to here, else to folder (a
+ * lesson sets it to its own), else to the tree of perp sequences: [problems/sequences/stack]    # patterns too, of the files stack-000.lcp,
  * stack-001.lcp, ... generate:                                # one map, or a list of them family:
  * [spd, stack]                     # perp lcp generate --help n: [16, 64, 256] # the nearest valid
  * size of each family instances: 5                           # seeds 1 ... 5, for families in which
@@ -171,6 +171,19 @@ static const char first_file[] = "-000.lcp";
 /* Problems of one pattern: each is set up before any is solved. */
 enum { MOST_FILES = 10000 };
 
+/* Where files may lie whose names do not begin with '/', beside here: problems.folder, and the
+ * studies that come with perp. */
+static int kind_lcp_dirs(perp_pool *pool, const perp_study *study, const char **dirs)
+{
+  const perp_node *problems = perp_tree_get(study->root, "problems"),
+                  *folder = problems != NULL && problems->type == PERP_NODE_MAP
+                                ? perp_tree_get(problems, "folder")
+                                : NULL;
+  const int own = folder != NULL && folder->type == PERP_NODE_SCALAR;
+  if (own) dirs[0] = folder->text;
+  return own + perp_study_dirs(pool, dirs + own);
+}
+
 /* Those that match; kind: "file" or "sequence". */
 static void add_files(perp_study *study, perp_diag *diag, const perp_node *pattern,
                       const char *kind, const char *suffix, perp_names *problems)
@@ -181,9 +194,9 @@ static void add_files(perp_study *study, perp_diag *diag, const perp_node *patte
   }
   glob_t found;
   perp_pool pool = { 0 };
-  const char *dirs[PERP_STUDY_DIRS];
+  const char *dirs[PERP_STUDY_DIRS + 1];
   const char *name = perp_pool_printf(&pool, "%s%s", pattern->text, suffix);
-  int n_dirs = perp_study_dirs(&pool, dirs), failed = glob(name, 0, NULL, &found);
+  int n_dirs = kind_lcp_dirs(&pool, study, dirs), failed = glob(name, 0, NULL, &found);
   size_t prefix = 0;
   for (int i = 0; failed == GLOB_NOMATCH && i < n_dirs && pattern->text[0] != '/'; i++) {
     failed = glob(perp_pool_printf(&pool, "%s/%s", dirs[i], name), 0, NULL, &found);
@@ -220,15 +233,15 @@ static const char *kind_lcp_sequence_of(const char *problem)
   return strncmp(problem, "sequence:", n) == 0 ? problem + n : NULL;
 }
 
-/* The file of a problem, or how those of a sequence begin: as it is named, else beside the studies
- * that come with perp. */
-static const char *kind_lcp_file_of(perp_pool *pool, const char *problem)
+/* The file of a problem, or how those of a sequence begin: as it is named, else in kind_lcp_dirs.
+ */
+static const char *kind_lcp_file_of(perp_pool *pool, const perp_study *study, const char *problem)
 {
-  const char *sequence = kind_lcp_sequence_of(problem), *dirs[PERP_STUDY_DIRS];
+  const char *sequence = kind_lcp_sequence_of(problem), *dirs[PERP_STUDY_DIRS + 1];
   const char *name = sequence != NULL ? sequence : problem + strlen("file:");
   const char *suffix = sequence != NULL ? first_file : "";
   if (name[0] == '/' || perp_exists(perp_pool_printf(pool, "%s%s", name, suffix))) return name;
-  int n = perp_study_dirs(pool, dirs);
+  int n = kind_lcp_dirs(pool, study, dirs);
   for (int i = 0; i < n; i++) {
     const char *path = perp_pool_printf(pool, "%s/%s", dirs[i], name);
     if (perp_exists(perp_pool_printf(pool, "%s%s", path, suffix))) return path;
@@ -259,7 +272,7 @@ static void add_peers(perp_ctx *ctx, perp_study *study, perp_diag *diag, const p
 
 static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
 {
-  static const char *const problem_keys[] = { "files", "sequences", "generate", NULL };
+  static const char *const problem_keys[] = { "files", "sequences", "generate", "folder", NULL };
   static const char *const accept_keys[] = { "targets", NULL };
   const perp_node *problems = perp_tree_get(study->root, "problems");
   const perp_node *accept = perp_tree_get(study->root, "accept");
@@ -310,11 +323,12 @@ static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *dia
 
 /* ---- one cell ---- */
 
-static perp_status make_problem(perp_ctx *ctx, const char *text, perp_lcp_problem *problem)
+static perp_status make_problem(perp_ctx *ctx, const perp_study *study, const char *text,
+                                perp_lcp_problem *problem)
 {
   if (strncmp(text, "file:", 5) == 0) {
     perp_pool pool = { 0 };
-    perp_status status = perp_lcp_read(ctx, kind_lcp_file_of(&pool, text), problem);
+    perp_status status = perp_lcp_read(ctx, kind_lcp_file_of(&pool, study, text), problem);
     perp_pool_free(&pool);
     return status;
   }
@@ -455,7 +469,7 @@ static void kind_lcp_run_sequence(perp_ctx *ctx, const perp_job *job, perp_outco
                                              &spec);
   if (status == PERP_OK)
     perp_kind_lcp_sequence(ctx, job, &spec,
-                           kind_lcp_file_of(&pool, job->cell->value[P_PROBLEM].text),
+                           kind_lcp_file_of(&pool, job->study, job->cell->value[P_PROBLEM].text),
                            job->cell->value[P_TOL].number, out);
   else
     perp_kind_lcp_failed(ctx, status, out);
@@ -474,7 +488,7 @@ static void kind_lcp_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
   struct work k = {
     .ctx = ctx, .spec = &spec, .p = &problem.p, .tol = job->cell->value[P_TOL].number
   };
-  perp_status status = make_problem(ctx, job->cell->value[P_PROBLEM].text, &problem);
+  perp_status status = make_problem(ctx, job->study, job->cell->value[P_PROBLEM].text, &problem);
   if (status == PERP_OK)
     status = perp_spec_parse(ctx, PERP_KIND_lcp, job->cell->value[P_LCP].text, &spec);
   int n = problem.p.n, nv = problem.p.F != NULL ? problem.p.F->nv : 0;
@@ -512,7 +526,6 @@ static double kind_lcp_work(const perp_study *study, const perp_cell *cell)
 
 static void kind_lcp_command(const perp_study *study, const perp_cell *cell, perp_text *out)
 {
-  (void)study;
   char family[64];
   int n, seed;
   const char *problem = cell->value[P_PROBLEM].text;
@@ -528,7 +541,7 @@ static void kind_lcp_command(const perp_study *study, const perp_cell *cell, per
     perp_pool pool = { 0 };
     perp_text_add(out, "perp lcp %s ",
                   kind_lcp_sequence_of(problem) != NULL ? "sequence" : "solve");
-    perp_shell_path(out, kind_lcp_file_of(&pool, problem));
+    perp_shell_path(out, kind_lcp_file_of(&pool, study, problem));
     perp_pool_free(&pool);
   }
   perp_text_add(out, " --lcp ");

@@ -218,13 +218,17 @@ static void read_exercise(struct reader *r, const perp_node *map, perp_lesson_ex
 /* The study as a file would have it; the places of its nodes are those in the lesson. */
 static const perp_node *study_of(perp_lesson *l, const perp_node *study)
 {
+  const perp_node *root = study, *why = NULL, *problems = perp_tree_get(study, "problems");
+  char *folder = realpath(l->folder, NULL);
   const struct {
     const char *path;
     const char *text;
   } head[] = { { "schema", "perp-study/1" },
-               { "study.name", perp_pool_printf(&l->pool, "lesson-%s", l->name) } };
-  const perp_node *root = study, *why = NULL;
-  for (int i = 0; i < 2 && root != NULL; i++) {
+               { "study.name", perp_pool_printf(&l->pool, "lesson-%s", l->name) },
+               { "problems.folder", perp_pool_strdup(&l->pool, folder != NULL ? folder : ".") } };
+  free(folder);
+  const int n = problems != NULL && problems->type == PERP_NODE_MAP ? 3 : 2;
+  for (int i = 0; i < n && root != NULL; i++) {
     perp_node *value = perp_pool_alloc(&l->pool, 1, sizeof *value);
     *value = (perp_node){ .type = PERP_NODE_SCALAR,
                           .src = study->src,

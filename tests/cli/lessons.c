@@ -128,6 +128,19 @@ static void test_own(void)
   ok(run("check ./mine --run") == 10 && strstr(out, "WRONG") != NULL,
      "a wrong answer that is accepted is found");
   refuses(2, "lesson ./nobody", "has no lesson.yaml");
+  /* a problem beside lesson.yaml is found from any folder, by the name that the lesson gives it */
+  write_file("mine/small.lcp", "perp-lcp 1\nfamily small\nn 2\nA dense\n2 1\n1 2\nb\n-1 -1\nend\n");
+  write_file(
+      "mine/lesson.yaml",
+      "schema: perp-lesson/2\ntitle: Beside\nminutes: 1\n"
+      "predict: { ask: Is it solved, choices: [by Lemke, not at all], answer: 1, because: w = 0 }\n"
+      "study:\n  kind: lcp\n  problems: { files: [\"sm*.lcp\"] }\n  grid: { lcp: [lemke] }\n"
+      "  measure: { repeats: 0 }\n  metrics: { primary: residual }\n"
+      "  claims: [{ text: solved, expr: 'max(residual, problem == \"file:small.lcp\") < 1e-12' }]\n"
+      "exercises: [{ ask: How many rows, expr: max(rows), within: 1%, solution: \"2\", "
+      "wrong: \"3\", hint: Count. }]\n");
+  says("check mine --run", "is accepted");
+  ok(strstr(out, "WRONG") == NULL, "a problem beside the lesson is found");
 }
 
 static void write_text(const char *path, const char *text)

@@ -28,21 +28,43 @@ const slide = (input, v) => input.evaluate((e, value) => {
 }, String(v));
 
 async function sliders(page, name, selector) {
+  const explore = selector === '.explore';
+  if (explore) await page.waitForSelector('.explore[data-fine]', { timeout: 60000 });
   const list = await page.$$(`${selector} .slider input`);
   for (const [k, input] of list.entries()) {
-    const max = Number(await input.getAttribute('max')), pictures = new Set();
+    const places = ((await input.evaluate((e) => e.parentElement.dataset.stored)) ?? Array.from({ length: Number(await input.getAttribute('max')) + 1 }, (_, v) => v).join(' ')).split(' ').map(Number), max = places.length - 1, pictures = new Set();
     let told = '';
-    for (let v = 0; v <= max; v++) {
+    for (const v of places) {
       await slide(input, v);
       pictures.add(await seen(page, selector));
       told += await page.$eval(`${selector} .slider:nth-of-type(${k + 1}) output`, (e) => e.textContent);
     }
-    await slide(input, Math.floor(max / 2));
+    await slide(input, places[Math.floor(max / 2)]);
     // positions where nothing differs are possible (all boxes stick), but most must show something new
     ok(max >= 2 && pictures.size > (max + 1) / 2 && told.length > max, `${name}: slider ${k + 1} has ${max + 1} positions, ${pictures.size} different pictures`);
   }
+  if (explore && (await page.getAttribute('.explore', 'data-fine')) === 'yes') await between(page, name, list[0]);
   return list.length;
 }
+
+// A position between stored runs is computed; at that of a stored one, the page computes what the program did.
+async function between(page, name, input) {
+  const places = (await input.evaluate((e) => e.parentElement.dataset.stored)).split(' ').map(Number), gap = places.findIndex((p, i) => places[i + 1] > p + 1), before = await seen(page, '.explore');
+  await slide(input, places[gap] + 1);
+  await page.waitForSelector('.explore[data-from=computed]', { timeout: 60000 });
+  ok((await seen(page, '.explore')) !== before, `${name}: a position between stored runs is computed`);
+  const off = await page.evaluate(async () => {
+    const section = document.querySelector('.explore'), e = JSON.parse(document.getElementById('data').textContent).lessons[0].explore, fine = await section.fine();
+    const place = e.sliders.map((s) => Math.floor(s.values.length / 2)), stored = fine.stored(place), mine = await fine.at(place);
+    return Math.max(...stored.curves.map((c, i) => {
+      const most = Math.max(...c.y.map(Math.abs)), y = mine.curves[i].y;
+      return y.length !== c.y.length ? Infinity : Math.max(...c.y.map((v, k) => Math.abs(v - y[k]) / most));
+    }));
+  });
+  ok(off < 1e-4, `${name}: computed at a stored position, the curves differ by ${off.toExponential(1)} of their largest value`); // stored as float
+  computed.push(name);
+}
+const computed = [];
 
 // Every frame of every solver, forward by the keyboard: the data of the page are the trace, the page shows them.
 async function film(page, name) {
@@ -200,6 +222,7 @@ for (const name of names) {
   await context.close();
 }
 ok(films >= 2 && slid.length >= 8, `${slid.length} lessons have sliders: ${slid.join(' ')}`);
+ok(computed.length >= 10, `sliders compute in ${computed.length} lessons: ${computed.join(' ')}`);
 ok(moved >= 5, `bodies move in ${moved} lessons`);
 
 // a course in one file: index, lessons behind '#', progress, slides by the address, a lesson of one's own

@@ -42,17 +42,17 @@ async function judge(e: any, answer: string, solver: () => Promise<Module | null
     return { right, why: right ? `the value is ${brief(e.want)}` : given < e.want ? 'too small' : 'too large' };
   }
   if (!answer.trim()) return `A setting of ${e.try} is required here.`;
-  const module = await solver();
+  const module = await solver(), stored = e.stored.find((s) => plain(s.answer) === plain(answer));
+  let refused = '';
   if (module) {
     try {
       const computed = await live(module, e, answer.trim());
       if (computed) return computed;
-    } catch (problem) {
-      return (problem as Error).message;
+    } catch (problem) { // a mistake of the answer, or a method that the module does not have
+      refused = (problem as Error).message;
     }
   }
-  const stored = e.stored.find((s) => plain(s.answer) === plain(answer));
-  return stored ? { right: stored.right, why: stored.why } : '';
+  return stored ? { right: stored.right, why: stored.why } : refused;
 }
 
 export function exercise(e: any, k: number, of: number, lesson: any, solver: () => Promise<Module | null>) {

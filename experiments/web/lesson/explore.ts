@@ -94,10 +94,14 @@ export function explore(section, e, solver: () => Promise<Module | null>) {
     show(figure);
   }
   function sliders() {
-    controls.replaceChildren(...e.sliders.map((s, k) => slider(s.name, list[k].map((p) => p.text), at[k], (v) => {
-      at[k] = v;
-      void paint();
-    })));
+    controls.replaceChildren(...e.sliders.map((s, k) => {
+      const one = slider(s.name, list[k].map((p) => p.text), at[k], (v) => {
+        at[k] = v;
+        void paint();
+      });
+      one.dataset.stored = list[k].flatMap((p, i) => (p.stored >= 0 ? [i] : [])).join(' '); // positions of stored runs
+      return one;
+    }));
   }
   const runs = `This page contains ${e.runs} runs`;
   said.textContent = `${runs}; the sliders select among them.`;

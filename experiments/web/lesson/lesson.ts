@@ -51,7 +51,13 @@ function size(data) {
   return h('p', { class: 'note' }, `perp ${data.version}. Size: data ${mega(page)}, program ${mega(data.script)}${module ? `, solvers ${mega(module)}` : ''}${data.module === undefined && data.course && module ? ' (program and solvers once for all pages)' : ''}.${module ? '' : ' This page was made without the solvers: recorded runs are shown in their place.'}`);
 }
 
-export function lesson(l, solver: () => Promise<Module | null>, data, links: (at: string) => any) {
+export function lesson(l, start: () => Promise<Module | null>, data, links: (at: string) => any) {
+  // the solvers, with the scenes of this lesson
+  let ready: Promise<Module | null> | null = null;
+  const solver = () => (ready ??= start().then((module) => {
+    for (const s of l.scenes ?? []) module?.scene(s.name, JSON.stringify(s.tree));
+    return module;
+  }));
   const closing: (() => void)[] = [], after = h('div', { class: 'after' });
   let open = false;
   const asked = predict(l.predict, l.name, (k) => {
@@ -63,7 +69,7 @@ export function lesson(l, solver: () => Promise<Module | null>, data, links: (at
     const module = l.live ? await solver().catch((e) => console.error(e)) : null;
     if (module) {
       try {
-        const run = playground(host, l.live, module, l.scenes ?? []);
+        const run = playground(host, l.live, module);
         closing.push(() => run.destroy());
         (element as any).live = run;
         return;
@@ -99,11 +105,7 @@ export function lesson(l, solver: () => Promise<Module | null>, data, links: (at
   function sliders() {
     if (!l.explore) return [];
     const section = part('explore', l.explore.title, h('p', {}, inline(l.explore.text)));
-    queueMicrotask(() => explore(section, l.explore, async () => {
-      const module = await solver();
-      for (const s of l.scenes ?? []) module?.scene(s.name, JSON.stringify(s.tree));
-      return module;
-    }));
+    queueMicrotask(() => explore(section, l.explore, solver));
     return [section];
   }
 

@@ -7,8 +7,7 @@ import { PARTS } from '../live/state';
 import { seconds, withValue } from './compute';
 import { slider } from './explore';
 
-export function playground(host: HTMLElement, l: any, module: Module, scenes: any[]): Live {
-  for (const s of scenes) module.scene(s.name, JSON.stringify(s.tree));
+export function playground(host: HTMLElement, l: any, module: Module): Live {
   const choice: any = { scene: l.scene };
   for (const k of [...PARTS, 'against']) if (l[k]) choice[k] = l[k];
   if (l.h) choice.h = seconds(l.h);
