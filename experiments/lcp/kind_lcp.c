@@ -2,15 +2,15 @@
 /* Studies whose cells are complementarity problems: one problem, one solver, one tolerance.
  *
  *   problems:
- *     files: ["problems/cps-?.lcp"]            # shell patterns; relative to here, else to folder (a
- * lesson sets it to its own), else to the tree of perp sequences: [problems/sequences/stack]    # patterns too, of the files stack-000.lcp,
- * stack-001.lcp, ... generate:                                # one map, or a list of them family:
- * [spd, stack]                     # perp lcp generate --help n: [16, 64, 256] # the nearest valid
- * size of each family instances: 5                           # seeds 1 ... 5, for families in which
- * the seed matters factored: false                        # keep J M^-1 J' + S where the family has
- * it peers: true                                # add the solvers of other libraries that are
- * installed accept: { targets: [1e-6, 1e-10] }         # one cell for each: solved means rel <=
- * target
+ *     files: ["problems/cps-?.lcp"]            # shell patterns; relative to here, else to folder
+ * (a lesson sets it to its own), else to the tree of perp sequences: [problems/sequences/stack] #
+ * patterns too, of the files stack-000.lcp, stack-001.lcp, ... generate: # one map, or a list of
+ * them family: [spd, stack]                     # perp lcp generate --help n: [16, 64, 256] # the
+ * nearest valid size of each family instances: 5                           # seeds 1 ... 5, for
+ * families in which the seed matters factored: false                        # keep J M^-1 J' + S
+ * where the family has it peers: true                                # add the solvers of other
+ * libraries that are installed accept: { targets: [1e-6, 1e-10] }         # one cell for each:
+ * solved means rel <= target
  *
  * Every answer is judged by perp_lcp_judge; a cell is ok when the judge accepts it, or when the
  * solver has a proof that there is no solution (reason infeasible; such a cell has no residual).  A

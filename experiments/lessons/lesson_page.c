@@ -149,7 +149,7 @@ static void put_computable(struct page *p, perp_results *r, const perp_lesson_fi
   for (int i = 0; i < first->n; i++) {
     const perp_cell *cell = &r->plan.cells[first->curve[i].cell];
     want_scene(p, cell->value[perp_kind_param(r->study->kind, "scene")].text);
-    perp_json_members(p->data, "{ label %s, field %s, cell: {", first->curve[i].label,
+    perp_json_members(p->data, "{ label %s, field %s, run: {", first->curve[i].label,
                       first->curve[i].field);
     perp_cell_json(p->data, r->study, cell);
     perp_json_close(p->data, '}');

@@ -55,7 +55,7 @@ export function explore(section, e, solver: () => Promise<Module | null>) {
   async function computed(here: { value: number }[]): Promise<any> {
     const mine = ++turn, runs = new Map<string, any>(), curves: any[] = [], numbers = e.metrics.map(() => [] as any[]);
     for (const c of e.curves) {
-      const cell = e.sliders.reduce((now, s, k) => withValue(now, s.of, s.of === 'h' ? String(here[k].value) : `${here[k].value}${s.unit === 'deg' ? 'deg' : ''}`), c.cell), key = JSON.stringify(cell);
+      const cell = e.sliders.reduce((now, s, k) => withValue(now, s.of, s.of === 'h' ? String(here[k].value) : `${here[k].value}${s.unit === 'deg' ? 'deg' : ''}`), c.run), key = JSON.stringify(cell);
       if (!runs.has(key)) {
         const run = await compute(module!, cell, e.metrics, true, () => mine === turn);
         if (!run) return null;
