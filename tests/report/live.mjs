@@ -3,6 +3,7 @@
 // for this machine, computes; bodies are dragged, pushed and shot at; methods are chosen; a matrix is typed.
 import { done, launch, ok, picture } from './browser.mjs';
 import { execFileSync, spawn } from 'node:child_process';
+import { gunzipSync } from 'node:zlib';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -34,6 +35,8 @@ const data = JSON.parse(/<script type="application\/json" id="data">(.*?)<\/scri
 for (const s of data.scenes) await ask('scene', s.name, JSON.stringify(s.tree));
 
 const bytes = readFileSync(resolve(out, 'live.html')).length;
+const size = gunzipSync(Buffer.from(data.module, 'base64')).length;
+ok(size < 3e6, `the module has ${(size / 1e6).toFixed(2)} MB`);
 ok(bytes < 6e6, `the page has ${(bytes / 1e6).toFixed(2)} MB, its module ${(data.module.length / 1e6).toFixed(2)} MB of text`);
 
 const { page, said, asked } = await open('live');
