@@ -11,6 +11,17 @@
  * than `ratio` times the dual one rho |y+ - y| rho grows by (L / m)^factor, in the other case it
  * falls.
  *
+ * What Kamino adds to it (Tsounis, Grandia and Baecher 2025, arXiv 2504.19771; its solver in Newton
+ * Physics), each as an option: over-relaxation, relax x + (1 - relax) y in place of x in the
+ * updates of y and z; residual balancing with a fixed factor `growth` in place of the spectral one
+ * (He, Yang and Wang 2000); and acceleration (Goldstein et al. 2014, algorithm 8).  With c = |z+ -
+ * z^|^2 / rho + rho |y+ - y^|^2 that falls by 0.1 % at least the next iteration begins at
+ *
+ *      y^ = y + (a - 1) / a+ (y - y-),      z^ = z + (a - 1) / a+ (z - z-),
+ *      a+ = (1 + sqrt(1 + 4 a^2)) / 2,
+ *
+ * otherwise at y- and z- with a = 1, and so it does where rho changes.
+ *
  * Here D is that of desaxce.h, which has the projections and what boxes and bilateral rows are; the
  * paper has the identity.  Residuals are measured in the norm of D.  rho is looked at every EVERY
  * iterations and changes at most `refactor` times, after which the method has the theory of a
@@ -33,7 +44,8 @@ enum { EVERY = 40, POWERS = 20 };
 
 struct opts {
   int max_iter, refactor;
-  double tol, rho, eta, power, factor, ratio;
+  double tol, rho, eta, power, factor, ratio, growth, relax;
+  bool accelerate;
 };
 
 static const perp_opt options[] = {
@@ -50,6 +62,13 @@ static const perp_opt options[] = {
   PERP_REAL(
       struct opts, ratio, 5, 1, HUGE_VAL, PERP_OPEN_MAX, "",
       "Ratio of the primal to the dual residual, or its inverse, above which the penalty changes."),
+  PERP_REAL(struct opts, growth, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "",
+            "Factor of each penalty change, above 1 (residual balancing). 0: by the condition "
+            "number (spectral)."),
+  PERP_REAL(struct opts, relax, 1, 0, 2, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+            "Over-relaxation: weight of the new iterate in the projection; 1 is none."),
+  PERP_BOOL(struct opts, accelerate, false,
+            "Nesterov's acceleration with restarts (Goldstein et al. 2014)."),
   PERP_INT(struct opts, refactor, 50, 0, 1e9, "Maximum number of penalty changes."),
   PERP_OPTIONS_END
 };
@@ -62,7 +81,9 @@ struct ws {
   perp_desaxce K;
   double *shift; /* [max_n] (rho + eta) D */
   double *x, *y, *z, *s, *w, *rhs,
-      *before; /* [max_n] w: A x + b; before: y of the last iteration */
+      *before;             /* [max_n] w: A x + b; before: y at the start of the iteration */
+  double *y_last, *z_last; /* [max_n] of the last iteration, for acceleration */
+  double pace, merit;      /* a and c of it */
 };
 
 static void admm_layout(void *ws, perp_arena *arena)
@@ -72,6 +93,8 @@ static void admm_layout(void *ws, perp_arena *arena)
   perp_desaxce_layout(&work->K, n, arena);
   PERP_DOUBLES(arena, n, &work->shift, &work->x, &work->y, &work->z, &work->s, &work->w, &work->rhs,
                &work->before);
+  const int last = work->o.accelerate ? n : 0;
+  PERP_DOUBLES(arena, last, &work->y_last, &work->z_last);
 }
 
 static void admm_destroy(void *ws)
@@ -86,6 +109,11 @@ static void admm_destroy(void *ws)
 static perp_status admm_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   struct ws like = { .R.max_n = max_n, .o = *(const struct opts *)opts };
+  if (like.o.growth > 0 && like.o.growth <= 1)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "admm: growth = %g: a factor above 1 is needed, as 2; or 0 for the spectral "
+                     "rule",
+                     like.o.growth);
   PERP_TRY(perp_rows_create(ctx, "admm", &like, sizeof like, admm_layout, ws));
   struct ws *work = *ws;
   const perp_status status = perp_system_open(ctx, &work->S, max_n);
@@ -161,29 +189,67 @@ static bool admm_solve_system(struct ws *work, double *x)
 static bool admm_iterate(struct ws *work, double rho, double *primal, double *dual)
 {
   const int n = work->R.n;
-  const double *b = work->R.p->b, eta = work->o.eta;
+  const double *b = work->R.p->b, eta = work->o.eta, relax = work->o.relax;
   perp_desaxce_correct(&work->K, work->z, work->s);
   for (int i = 0; i < n; i++) {
     work->w[i] = work->K.d[i] * (eta * work->x[i] + rho * work->y[i]) + work->z[i] - work->s[i];
     work->rhs[i] = work->w[i] - b[i];
-    work->before[i] = work->y[i];
   }
   if (!admm_solve_system(work, work->x)) return false;
   for (int i = 0; i < n; i++) {
     work->w[i] -= work->shift[i] * work->x[i];
-    work->rhs[i] = work->x[i] - work->z[i] / (rho * work->K.d[i]);
+    const double x = relax == 1 ? work->x[i] : relax * work->x[i] + (1 - relax) * work->y[i];
+    work->rhs[i] = x - work->z[i] / (rho * work->K.d[i]);
+    work->before[i] = work->y[i];
   }
   perp_desaxce_project(&work->K, work->rhs, work->y);
   *primal = *dual = 0;
   for (int i = 0; i < n; i++) {
+    const double x = relax == 1 ? work->x[i] : relax * work->x[i] + (1 - relax) * work->before[i];
     const double gap = work->x[i] - work->y[i], change = rho * (work->y[i] - work->before[i]);
-    work->z[i] -= rho * work->K.d[i] * gap;
+    work->z[i] -= rho * work->K.d[i] * (x - work->y[i]);
     *primal += work->K.d[i] * gap * gap;
     *dual += work->K.d[i] * change * change;
   }
   *primal = sqrt(*primal);
   *dual = sqrt(*dual);
   return true;
+}
+
+/* Acceleration begins anew at y and z. */
+static void admm_rest(struct ws *work)
+{
+  if (!work->o.accelerate) return;
+  memcpy(work->y_last, work->y, (size_t)work->R.n * sizeof *work->y);
+  memcpy(work->z_last, work->z, (size_t)work->R.n * sizeof *work->z);
+  work->pace = 1;
+  work->merit = HUGE_VAL;
+}
+
+/* y and z of an iteration with these residuals to those where the next one begins. */
+static void admm_accelerate(struct ws *work, double rho, double primal, double dual)
+{
+  static const double FALLS = 0.999;
+  const double merit = rho * primal * primal + dual * dual / rho;
+  if (!(merit < FALLS * work->merit)) { /* back to where it fell */
+    const double before = work->merit / FALLS;
+    memcpy(work->y, work->y_last, (size_t)work->R.n * sizeof *work->y);
+    memcpy(work->z, work->z_last, (size_t)work->R.n * sizeof *work->z);
+    admm_rest(work);
+    work->merit = before;
+    return;
+  }
+  const double pace = (1 + sqrt(1 + 4 * work->pace * work->pace)) / 2;
+  const double part = (work->pace - 1) / pace;
+  for (int i = 0; i < work->R.n; i++) {
+    const double y = work->y[i], z = work->z[i];
+    work->y[i] += part * (y - work->y_last[i]);
+    work->z[i] += part * (z - work->z_last[i]);
+    work->y_last[i] = y;
+    work->z_last[i] = z;
+  }
+  work->pace = pace;
+  work->merit = merit;
 }
 
 static perp_status admm_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
@@ -211,12 +277,14 @@ static perp_status admm_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, doub
     return PERP_OK;
   }
   const double largest = admm_largest(work, stats), condition = largest / work->o.eta;
-  const double growth = fmax(pow(condition, work->o.factor), 1.01);
+  const double growth = work->o.growth > 0 ? work->o.growth
+                                           : fmax(pow(condition, work->o.factor), 1.01);
   double rho = work->o.rho > 0 ? work->o.rho
                                : sqrt(largest * work->o.eta) * pow(condition, work->o.power);
   memcpy(work->x, work->y, bytes);
   perp_desaxce_correct(&work->K, work->w, work->s);
   for (int i = 0; i < n; i++) work->z[i] = work->w[i] + work->s[i];
+  admm_rest(work);
   double least = HUGE_VAL;
   if (!admm_factor(work, rho, stats)) stats->reason = PERP_SINGULAR;
   while (stats->reason == PERP_RUNNING) {
@@ -242,14 +310,15 @@ static perp_status admm_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, doub
       least = rel;
       memcpy(lambda, work->x, bytes);
     }
-    if (stats->reason != PERP_RUNNING || stats->iterations % EVERY != 0 ||
-        stats->factorizations > work->o.refactor)
-      continue;
+    if (stats->reason != PERP_RUNNING) break;
+    if (work->o.accelerate) admm_accelerate(work, rho, primal, dual);
+    if (stats->iterations % EVERY != 0 || stats->factorizations > work->o.refactor) continue;
     const double to = primal > work->o.ratio * dual   ? rho * growth
                       : dual > work->o.ratio * primal ? rho / growth
                                                       : rho;
     if (to == rho) continue;
     rho = to;
+    admm_rest(work);
     if (!admm_factor(work, rho, stats)) stats->reason = PERP_SINGULAR;
   }
   stats->work = rows->work;
@@ -260,7 +329,8 @@ const perp_lcp_desc perp_lcp_admm = {
   .d = { .name = "admm",
          .summary = "Proximal ADMM on circular cones, boxes and bounds, one factorization for many "
                     "iterations, dense or sparse",
-         .reference = "Carpentier, Le Lidec & Montaut 2024 (arXiv 2405.17020)",
+         .reference = "Carpentier, Le Lidec & Montaut 2024 (arXiv 2405.17020); options of Kamino: "
+                      "Tsounis, Grandia & Baecher 2025 (arXiv 2504.19771)",
          .equation = "(A + (rho + eta) D) lambda = -(b + Gamma(z)) + eta D lambda + rho D y + z,  "
                      "y = P(lambda - z / (rho D)),  z -= rho D (lambda - y)",
          PERP_OPTIONS(options, struct opts),
