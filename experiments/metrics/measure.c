@@ -118,6 +118,19 @@ static void measure_layout(void *measure, perp_arena *a)
   }
 }
 
+/* Has a surface a velocity of its own, or friction that depends on the direction? */
+static bool measure_surfaces_plain(const perp_measure *m)
+{
+  for (int i = 0; i < perp_model_shapes(m->model); i++) {
+    const perp_shape_def *def = perp_model_shape(m->model, i);
+    for (int k = 0; k < 3; k++)
+      if (def->belt[k] != 0 || def->belt_signal[k] != 0) return false;
+    if (def->surface.mu_across > 0 || def->surface.torsion > 0 || def->surface.rolling > 0)
+      return false;
+  }
+  return true;
+}
+
 /* collision detection of its own, so that penetration is judged at accepted states and alike for
  * all formulations, also for those that know no contact */
 static perp_status create_collision(perp_ctx *ctx, perp_measure *m)
@@ -178,6 +191,7 @@ perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_mea
   for (int i = 0; i < scene->n_gauges; i++)
     if (scene->gauge[i].restart != NULL) scene->gauge[i].restart(scene->gauge[i].user);
   measure_conserved(m);
+  if (model != NULL && !measure_surfaces_plain(m)) m->contact.undissipated = nan("");
   perp_status status = create_collision(ctx, m);
   if (status == PERP_OK) status = create_kkt(ctx, m);
   if (status == PERP_OK)
@@ -343,6 +357,56 @@ static void measure_lift(perp_measure *m, const perp_step_info *info)
   }
 }
 
+/* Velocity of b relative to a at a contact, at the end of the step; its arms are those of the
+ * start, where it was found. */
+static void contact_slip(const perp_measure *m, const perp_contact *x, const double *v, double u[3])
+{
+  const int dim = perp_model_dim(m->model), nqb = dim == 3 ? 7 : 3, nvb = dim == 3 ? 6 : 3;
+  double middle[3];
+  perp_contact_middle(x, middle);
+  u[0] = u[1] = u[2] = 0;
+  for (int side = 0; side < 2; side++) {
+    const int b = x->body[side];
+    if (b < 0) continue;
+    double r[3] = { 0 }, w[3] = { 0 }, turn[3];
+    for (int i = 0; i < dim; i++) r[i] = middle[i] - m->before.q[nqb * b + i];
+    if (dim == 3)
+      perp_turn(3, m->scratch.pose[b].R, v + nvb * b + 3, w);
+    else
+      w[2] = v[nvb * b + 2];
+    perp_cross(w, r, turn);
+    for (int i = 0; i < dim; i++) u[i] += (side == 0 ? -1 : 1) * (v[nvb * b + i] + turn[i]);
+  }
+}
+
+/* Signorini's law on velocities, and the principle of maximum dissipation, of the reported impulses
+ * P = n P_N + P_T and the slip u at the end of the step: P_N > 0 and no restitution has u_N = 0,
+ * and friction takes mu P_N |u_T|, not -P_T . u_T.  Not of surfaces that move, resist rolling or
+ * have a grain.
+ */
+static void measure_contact_laws(perp_measure *m, const double *v, const perp_step_info *info)
+{
+  double most = 0;
+  if (m->scratch.collision == NULL || info == NULL || info->impulse == NULL) return;
+  for (int c = 0; c < info->n_contacts; c++)
+    most = fmax(most, perp_dot(3, info->contacts[c].n, info->impulse + 3 * c));
+  for (int c = 0; c < info->n_contacts; c++) {
+    const perp_contact *x = &info->contacts[c];
+    const double *P = info->impulse + 3 * c, normal = perp_dot(3, x->n, P);
+    double u[3], along = 0, square = 0;
+    if (!(normal > 1e-6 * most)) continue;
+    contact_slip(m, x, v, u);
+    const double speed = perp_dot(3, x->n, u);
+    if (!(x->e > 0)) measure_raise_to(&m->contact.signorini, fabs(speed));
+    for (int i = 0; i < 3; i++) {
+      const double slip = u[i] - speed * x->n[i];
+      square += slip * slip;
+      along += slip * P[i];
+    }
+    m->contact.undissipated += fabs(x->mu_dynamic * normal * sqrt(square) + along);
+  }
+}
+
 void perp_measure_state(perp_measure *m, double t, const double *q, const double *v,
                         const perp_step_info *info)
 {
@@ -368,6 +432,7 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
 
   measure_penetration(m, q, info);
   measure_lift(m, info);
+  if (!isnan(m->contact.undissipated)) measure_contact_laws(m, v, info);
   for (int i = 0; i < m->scene->n_gauges; i++)
     if (m->scene->gauge[i].sample != NULL)
       m->scene->gauge[i].sample(m->scene->gauge[i].user, t, q, v, info);

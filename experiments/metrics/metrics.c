@@ -146,6 +146,13 @@ static bool has_events(const perp_measure *m)
   return m->run.has_contacts && m->run.contacts.events;
 }
 
+/* Are the laws of contact measured: by impulses of steps, of surfaces that are those of bodies? */
+static bool laws(const perp_measure *m)
+{
+  return m->run.has_contacts && !has_events(m) && m->scratch.collision != NULL &&
+         !isnan(m->contact.undissipated);
+}
+
 /* ---- the scene's own figures ---- */
 
 static double gauge(const perp_measure *m, const char *name)

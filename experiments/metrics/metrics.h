@@ -75,8 +75,9 @@ struct perp_measure {
             */
     double P0[3], L0[3], P_err, L_err, P_size, L_size;
   } momentum;
-  struct { /* err: of steps with a contact tolerance, before them NaN */
-    double pen, lift, weight, err;
+  struct { /* err: of steps with a contact tolerance, before them NaN; undissipated: J, NaN where
+              slips are not those of the bodies */
+    double pen, lift, weight, err, signorini, undissipated;
   } contact;
   struct {
     double work, work_most;       /* J, of the reported multipliers */

@@ -71,6 +71,8 @@ static const struct {
   { "pen.max", "deepest penetration" },
   { "contact.err.max", "largest contact error" },
   { "lift.max", "largest gap of active contacts" },
+  { "signorini.max", "largest normal speed of active contacts" },
+  { "dissipation.missing", "missing dissipation of friction" },
   { "energy.gain.rel", "largest relative gain of energy" },
   { "energy.rel.max", "largest relative error of the energy" },
   { "momentum.lin.max", "largest relative error of the momentum" },
