@@ -18,6 +18,7 @@ struct perp_contact_post {
   const perp_contact *contact; /* of the positions that are corrected, */
   const unsigned char *left;   /* and which are left as deep as they are */
   int cap;
+  double *press;              /* of the next pass, NULL: none */
   perp_contact_passes *watch; /* NULL: nobody looks */
 };
 
@@ -251,6 +252,11 @@ static void contacts_post_judge(perp_contact_post *p, const perp_constrained *k,
   perp_contact_count_solve(count, "", &none);
 }
 
+void perp_contact_post_press(perp_contact_post *p, double *impulse)
+{
+  p->press = impulse;
+}
+
 bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
                                 const perp_contact *contact, const unsigned char *left, int n,
                                 double *q, bool *moved, perp_contact_count *count)
@@ -262,6 +268,11 @@ bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
   k->status = contacts_post_room(k->ctx, p, n);
   if (k->status != PERP_OK) return false;
   memset(k->f, 0, (size_t)model->nv * sizeof *k->f);
+  if (p->press != NULL) {
+    const perp_island_task task = { .contact = contact, .n = n, .impulse = p->press };
+    perp_islands_apply(p->islands, k, &task, k->f);
+    p->press = NULL;
+  }
   perp_constrained_error(k, k->c);
   for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
   const int64_t swept =

@@ -84,6 +84,9 @@ double perp_contact_post_softness(const perp_contact_post *p); /* 1/kg */
  * swept: the problems of the step were left by a number of sweeps. */
 bool perp_contact_post_deep(const perp_contact_post *p, const perp_contact *contact,
                             const unsigned char *left, int n, bool swept);
+/* The next pass acts against these impulses of its contacts, kg m, world [3 n] (they are those on
+ * b): contacts that they press together close where the pass would leave them open.  NULL: none. */
+void perp_contact_post_press(perp_contact_post *p, double *impulse);
 /* One pass with the contacts [n] at q, where k is; those in left [n] (NULL: none) stay as deep as
  * they are.  moved: q is new (not where the lcp failed).  count is added to.  False: k says why. */
 bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,

@@ -21,7 +21,9 @@
  *
  * projection (Acary 2013): positions after the step onto joints and gaps, as often as they are off,
  *
- *      M dq = J' mu + J_c' nu,   J dq = -C,   0 <= nu  perp  g + J_c dq >= 0,   q+ <- q+ [+] dq.
+ *      M dq = J' mu + J_c' nu,   J dq = -C,   0 <= nu  perp  g + J_c dq >= 0,   q+ <- q+ [+] dq,
+ *
+ * where contacts that press in the step are kept closed: its impulses, times h, act against nu.
  *
  * direct: once the velocities are known, which do not learn of it; a contact that closed within the
  * step has its impact one step late, at a position that was moved out.  combined: contacts that are
@@ -36,6 +38,7 @@
 #include "models/multibody/servos.h"
 #include "models/stepping/stepper.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { PROJECTION_NONE, PROJECTION_DIRECT, PROJECTION_COMBINED };
@@ -79,6 +82,8 @@ typedef struct workspace {
   perp_contact_post *post;    /* NULL: no shapes, or no projection */
   const perp_contact *closed; /* [n_closed] at the projected q1 */
   int n_closed;
+  double *pressed; /* [room_pressed] of the impulses that press them, kg m */
+  size_t room_pressed;
 } workspace;
 
 /* ---- the step ---- */
@@ -178,6 +183,26 @@ static bool moreau_jean_joints(workspace *w)
   return true;
 }
 
+/* Impulses of the step times h press the contacts together that have them; *off: their gaps, too.
+ */
+static bool moreau_jean_press(workspace *w, double h, double *off)
+{
+  perp_constrained *k = &w->s.k;
+  const size_t n = 3 * (size_t)w->n_closed;
+  if (n > w->room_pressed) {
+    double *room = realloc(w->pressed, 2 * n * sizeof *room);
+    if (room == NULL) {
+      k->status = PERP_FAIL(k->ctx, PERP_ERR_NOMEM, "no memory for %d contacts", w->n_closed);
+      return false;
+    }
+    w->pressed = room;
+    w->room_pressed = 2 * n;
+  }
+  *off = fmax(*off, perp_nonsmooth_pressed(&w->ns, k, w->closed, w->n_closed, w->s.v1, w->pressed));
+  for (size_t i = 0; i < n; i++) w->pressed[i] *= h;
+  return true;
+}
+
 /* Projects q1; k is at it then, and w->closed are its contacts. */
 static perp_reason moreau_jean_project(workspace *w, double t_end, double h)
 {
@@ -190,6 +215,7 @@ static perp_reason moreau_jean_project(workspace *w, double t_end, double h)
     perp_constrained_error(k, w->room);
     double off = perp_worst(k->model->m, w->room);
     for (int i = 0; i < w->n_closed; i++) off = fmax(off, -w->closed[i].gap);
+    if (!moreau_jean_press(w, h, &off)) return k->reason;
     if (pass == 0) k->drift = off;
     if (!(off > tol) || pass == PROJECTIONS || !(off < last)) return PERP_EXACT;
     last = off;
@@ -198,6 +224,7 @@ static perp_reason moreau_jean_project(workspace *w, double t_end, double h)
       continue;
     }
     bool moved;
+    perp_contact_post_press(w->post, w->pressed);
     if (!perp_contact_post_position(w->post, k, w->closed, NULL, w->n_closed, w->s.q1, &moved,
                                     perp_islands_count(w->ns.islands)))
       return k->reason;
@@ -252,6 +279,7 @@ static void moreau_jean_destroy(void *ws)
   workspace *w = ws;
   if (w == NULL) return;
   perp_contact_post_destroy(w->post);
+  free(w->pressed);
   perp_nonsmooth_close(&w->ns);
   perp_stepper_destroy(w);
 }

@@ -163,6 +163,25 @@ int perp_nonsmooth_add(perp_nonsmooth *ns, const perp_constrained *k, const perp
   return added;
 }
 
+double perp_nonsmooth_pressed(perp_nonsmooth *ns, const perp_constrained *k,
+                              const perp_contact *contact, int n, const double *v, double *pressed)
+{
+  double open = 0;
+  perp_twists(ns->model, k->e, v, ns->free);
+  for (int i = 0, j = 0; i < n; i++) {
+    double normal = 0;
+    while (j < ns->n && ns->contact[j].id < contact[i].id) j++;
+    if (j < ns->n && ns->contact[j].id == contact[i].id && ns->kept[j])
+      normal = perp_dot(3, ns->contact[j].n, ns->impulse + 3 * (size_t)j);
+    if (contact[i].e > 0 && perp_contact_speed(ns->model->dim, k->e, &contact[i], 0, ns->free) >
+                                contact[i].e * ns->o.threshold / 2)
+      normal = 0;
+    if (normal > 0) open = fmax(open, contact[i].gap);
+    for (int c = 0; c < 3; c++) pressed[3 * i + c] = -normal * contact[i].n[c];
+  }
+  return open;
+}
+
 void perp_nonsmooth_joints(perp_constrained *k, const perp_eval *end, double t, const double *u,
                            double *room)
 {

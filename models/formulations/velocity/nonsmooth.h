@@ -73,6 +73,11 @@ bool perp_nonsmooth_solve(perp_nonsmooth *ns, perp_constrained *k, double h, con
  * v.  Returns how many are new. */
 int perp_nonsmooth_add(perp_nonsmooth *ns, const perp_constrained *k, const perp_contact *contact,
                        int n, double closed, const double *v);
+/* Of contact [n], found at k->e where the step ends with v, the normal impulses of the step,
+ * negative: pressed [3 n], N s; 0 of contacts that rebound.  Returns the largest gap of those that
+ * have one, at least 0. */
+double perp_nonsmooth_pressed(perp_nonsmooth *ns, const perp_constrained *k,
+                              const perp_contact *contact, int n, const double *v, double *pressed);
 /* Joints J v+ + C_t = 0 at the end of a step, whose J is `end`, with the reactions of k->e: k->c of
  * J_k v+ = J_k u - J_end u - C_t, u the estimate of v+ (NULL: none yet). */
 void perp_nonsmooth_joints(perp_constrained *k, const perp_eval *end, double t, const double *u,
