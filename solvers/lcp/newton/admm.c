@@ -62,9 +62,9 @@ static const perp_opt options[] = {
   PERP_REAL(
       struct opts, ratio, 5, 1, HUGE_VAL, PERP_OPEN_MAX, "",
       "Ratio of the primal to the dual residual, or its inverse, above which the penalty changes."),
-  PERP_REAL(struct opts, growth, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-            "Factor of each penalty change, above 1 (residual balancing). 0: by the condition "
-            "number (spectral)."),
+  PERP_REAL(struct opts, growth, 1, 1, HUGE_VAL, PERP_OPEN_MAX, "",
+            "Factor of each penalty change (residual balancing). 1: by the condition number "
+            "(spectral)."),
   PERP_REAL(struct opts, relax, 1, 0, 2, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
             "Over-relaxation: weight of the new iterate in the projection; 1 is none."),
   PERP_BOOL(struct opts, accelerate, false,
@@ -109,11 +109,6 @@ static void admm_destroy(void *ws)
 static perp_status admm_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   struct ws like = { .R.max_n = max_n, .o = *(const struct opts *)opts };
-  if (like.o.growth > 0 && like.o.growth <= 1)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION,
-                     "admm: growth = %g: a factor above 1 is needed, as 2; or 0 for the spectral "
-                     "rule",
-                     like.o.growth);
   PERP_TRY(perp_rows_create(ctx, "admm", &like, sizeof like, admm_layout, ws));
   struct ws *work = *ws;
   const perp_status status = perp_system_open(ctx, &work->S, max_n);
@@ -277,7 +272,7 @@ static perp_status admm_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, doub
     return PERP_OK;
   }
   const double largest = admm_largest(work, stats), condition = largest / work->o.eta;
-  const double growth = work->o.growth > 0 ? work->o.growth
+  const double growth = work->o.growth > 1 ? work->o.growth
                                            : fmax(pow(condition, work->o.factor), 1.01);
   double rho = work->o.rho > 0 ? work->o.rho
                                : sqrt(largest * work->o.eta) * pow(condition, work->o.power);
