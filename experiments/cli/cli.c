@@ -203,17 +203,43 @@ static const perp_command completion = {
 };
 
 /* In the order of the help. */
-const perp_command *const perp_commands[] = {
-  &perp_run_command,     &perp_simulate_command, &perp_gradient_command,     &perp_view_command,
-  &perp_live_command,    &perp_list_command,     &perp_info_command,         &perp_answer_command,
-  &perp_status_command,  &perp_show_command,     &perp_report_command,       &perp_explain_command,
-  &perp_rerun_command,   &perp_ref_command,      &perp_merge_command,        &perp_cluster_command,
-  &perp_compare_command, &perp_export_command,   &perp_export_scene_command, &perp_import_command,
-  &perp_inverse_command, &perp_motion_command,   &perp_check_command,        &perp_plan_command,
-  &perp_lcp_command,     &perp_lesson_command,   &perp_new_command,          &perp_doctor_command,
-  &completion,           &perp_version_command,  &perp_python_command,       &perp_site_command,
-  &perp_submit_command,  &perp_setup_command,    &perp_test_command,         NULL
-};
+const perp_command *const perp_commands[] = { &perp_run_command,
+                                              &perp_simulate_command,
+                                              &perp_gradient_command,
+                                              &perp_why_command_desc,
+                                              &perp_view_command,
+                                              &perp_live_command,
+                                              &perp_list_command,
+                                              &perp_info_command,
+                                              &perp_answer_command,
+                                              &perp_status_command,
+                                              &perp_show_command,
+                                              &perp_report_command,
+                                              &perp_explain_command,
+                                              &perp_rerun_command,
+                                              &perp_ref_command,
+                                              &perp_merge_command,
+                                              &perp_cluster_command,
+                                              &perp_compare_command,
+                                              &perp_export_command,
+                                              &perp_export_scene_command,
+                                              &perp_import_command,
+                                              &perp_inverse_command,
+                                              &perp_motion_command,
+                                              &perp_check_command,
+                                              &perp_plan_command,
+                                              &perp_lcp_command,
+                                              &perp_lesson_command,
+                                              &perp_new_command,
+                                              &perp_doctor_command,
+                                              &completion,
+                                              &perp_version_command,
+                                              &perp_python_command,
+                                              &perp_site_command,
+                                              &perp_submit_command,
+                                              &perp_setup_command,
+                                              &perp_test_command,
+                                              NULL };
 
 int perp_main(int argc, char **argv)
 {

@@ -13,7 +13,7 @@ extern const perp_command perp_run_command, perp_simulate_command, perp_gradient
     perp_doctor_command, perp_explain_command, perp_rerun_command, perp_ref_command,
     perp_merge_command, perp_compare_command, perp_export_command, perp_cluster_command,
     perp_lesson_command, perp_new_command, perp_version_command, perp_setup_command,
-    perp_site_command, perp_submit_command, perp_test_command;
+    perp_site_command, perp_submit_command, perp_test_command, perp_why_command_desc;
 
 /* The study that args->arg[0] names, with the --set of args; -1 and *study, or an exit status after
  * a message. */

@@ -16,6 +16,7 @@
  * solver has a proof that there is no solution (reason infeasible; such a cell has no residual).  A
  * number of sweeps without a test is fixed-work; all else that ends by itself is unsolved, or
  * maxiter. */
+#include "experiments/lcp/kind_lcp.h"
 #include "experiments/lcp/kind_lcp_sequence.h"
 
 #include "experiments/study/describe.h"
@@ -323,8 +324,8 @@ static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *dia
 
 /* ---- one cell ---- */
 
-static perp_status make_problem(perp_ctx *ctx, const perp_study *study, const char *text,
-                                perp_lcp_problem *problem)
+perp_status perp_kind_lcp_problem(perp_ctx *ctx, const perp_study *study, const char *text,
+                                  perp_lcp_problem *problem)
 {
   if (strncmp(text, "file:", 5) == 0) {
     perp_pool pool = { 0 };
@@ -488,7 +489,8 @@ static void kind_lcp_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
   struct work k = {
     .ctx = ctx, .spec = &spec, .p = &problem.p, .tol = job->cell->value[P_TOL].number
   };
-  perp_status status = make_problem(ctx, job->study, job->cell->value[P_PROBLEM].text, &problem);
+  perp_status status = perp_kind_lcp_problem(ctx, job->study, job->cell->value[P_PROBLEM].text,
+                                             &problem);
   if (status == PERP_OK)
     status = perp_spec_parse(ctx, PERP_KIND_lcp, job->cell->value[P_LCP].text, &spec);
   int n = problem.p.n, nv = problem.p.F != NULL ? problem.p.F->nv : 0;

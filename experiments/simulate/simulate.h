@@ -10,11 +10,15 @@
 #include "experiments/study/kind.h"
 #include "models/models.h"
 
+struct perp_cell_run;
 /* Looks over the shoulder of a run. */
 typedef struct perp_watch {
-  /* the parts as they will be created; may put a wrapper around one */
+  /* the parts as they will be created; may put a wrapper around one.  NULL: they stay */
   perp_status (*parts)(perp_ctx *ctx, perp_parts *parts, void *user);
-  void (*step)(int64_t step, void *user); /* before step 1, 2, ...; -1: the measured run is over */
+  /* before step 1, 2, ...; -1: the measured run is over.  NULL: not told */
+  void (*step)(int64_t step, void *user);
+  /* at each accepted state, measured (simulate_run.h); info NULL: the first.  NULL: not told */
+  void (*state)(const struct perp_cell_run *run, const perp_step_info *info, void *user);
   void *user;
 } perp_watch;
 

@@ -227,6 +227,7 @@ static perp_status simulate_last_forces(perp_ctx *ctx, run *r)
 static perp_status measure_run(perp_ctx *ctx, run *r)
 {
   const perp_request *request = r->request;
+  const perp_watch *watch = request->watch;
   perp_result *result = r->result;
   bool clocked = request->timing_rounds <= 0;
   double t, t_last = 0, cost = clocked ? perp_cell_clock_cost() : 0;
@@ -259,12 +260,13 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
     perp_measure_state(r->measure, t, q, v, last);
     const bool end = t >= r->t_end || perp_cell_same_time(t, r->t_end);
     PERP_TRY(perp_samples_at(ctx, r, count, t_last, t, q, v, end, last));
+    if (watch != NULL && watch->state != NULL) watch->state(r, last, watch->user);
     if (end) break;
     simulate_keep(ctx, r);
     if ((result->cut = perp_cell_cut(r)) != PERP_CUT_NONE) break;
 
     t_last = t;
-    if (request->watch != NULL) request->watch->step(count + 1, request->watch->user);
+    if (watch != NULL && watch->step != NULL) watch->step(count + 1, watch->user);
     const perp_contact_count before = contacts != NULL ? *contacts : (perp_contact_count){ 0 };
     const double t0 = clocked ? perp_clock_thread() : 0;
     const perp_status status = perp_cell_step(ctx, r, r->t_end, &info);
@@ -299,7 +301,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
     }
     r->steps = ++count;
   }
-  if (request->watch != NULL) request->watch->step(-1, request->watch->user);
+  if (watch != NULL && watch->step != NULL) watch->step(-1, watch->user);
   return PERP_OK;
 }
 
@@ -379,7 +381,8 @@ static perp_status simulate_prepare(perp_ctx *ctx, run *r)
   PERP_TRY(parse_request(ctx, r));
   name_parts(r);
   if (request->minder != NULL) request->minder->keep(r->result, request->minder->user);
-  if (request->watch != NULL) PERP_TRY(request->watch->parts(ctx, &r->parts, request->watch->user));
+  const perp_watch *watch = request->watch;
+  if (watch != NULL && watch->parts != NULL) PERP_TRY(watch->parts(ctx, &r->parts, watch->user));
   PERP_TRY(perp_cell_equivalent(ctx, r, request->equivalent));
   if (r->scene.model != NULL)
     PERP_TRY(perp_sim_create(

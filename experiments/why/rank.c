@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* W = D J M^-1/2 with rows of length 1; its singular values are 0 in the directions of redundant
+ * rows, and the smallest other one is the sine of the angle by which a row misses the span of the
+ * others (up to sqrt(m)). */
+#include "experiments/why/evidence.h"
+
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANK_ROWS = 300 };
+static const double RANK_ZERO = 1e-9, /* of the largest singular value: a row depends on others */
+    RANK_PART = 0.1;                  /* of the largest entry of a null vector: a row of it */
+
+void perp_why_place(perp_why_places *places, const char *text)
+{
+  for (int i = 0; i < places->n; i++)
+    if (strcmp(places->at[i], text) == 0) return;
+  if (places->n == PERP_WHY_PLACES)
+    places->more++;
+  else
+    snprintf(places->at[places->n++], PERP_WHY_PLACE, "%s", text);
+}
+
+bool perp_why_svd(int rows, int columns, double *A, double *sigma, double *U)
+{
+  const int least = rows < columns ? rows : columns;
+  double *work = malloc((size_t)least * sizeof *work);
+  if (work == NULL) return false;
+  memset(sigma, 0, (size_t)rows * sizeof *sigma);
+  const int info = LAPACKE_dgesvd(LAPACK_COL_MAJOR, U != NULL ? 'A' : 'N', 'N', rows, columns, A,
+                                  rows, sigma, U, rows, NULL, 1, work);
+  free(work);
+  return info == 0;
+}
+
+/* W [m nv] = J C with M^-1 = C C', blocks lower triangular. */
+static bool rank_rows(const perp_blocks *b, double *W)
+{
+  double C[36];
+  memset(W, 0, (size_t)b->m * (size_t)b->nv * sizeof *W);
+  for (int c = 0; c < b->nc; c++)
+    for (int k = b->jptr[c]; k < b->jptr[c + 1]; k++) {
+      const int at = b->bptr[b->jblk[k]], d = b->bptr[b->jblk[k] + 1] - at, row = b->cptr[c],
+                r = b->cptr[c + 1] - row;
+      if (d > 6) return false;
+      memcpy(C, b->Minv + b->mptr[b->jblk[k]], (size_t)(d * d) * sizeof *C);
+      if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', d, C, d) != 0) return false;
+      for (int j = 0; j < d; j++)
+        for (int l = j; l < d; l++)
+          for (int i = 0; i < r; i++)
+            W[row + i + (size_t)b->m * (size_t)(at + j)] += b->J[b->joff[k] + i + l * r] *
+                                                            C[l + j * d];
+    }
+  return true;
+}
+
+static void rank_name(const perp_model *model, int row, perp_why_places *places)
+{
+  for (int i = 0; i < perp_model_joints(model); i++) {
+    int rows;
+    const int first = perp_model_joint_row(model, i, &rows);
+    if (row < first || row >= first + rows) continue;
+    char text[PERP_WHY_PLACE];
+    const char *name = perp_model_joint(model, i)->name;
+    if (name != NULL)
+      snprintf(text, sizeof text, "joint %d '%.48s'", i, name);
+    else
+      snprintf(text, sizeof text, "joint %d", i);
+    perp_why_place(places, text);
+  }
+}
+
+double perp_why_rank(perp_model *model, double t, const double *q, perp_why_evidence *e)
+{
+  const int all = perp_model_m(model), nv = perp_model_nv(model);
+  e->jacobian.left_out = all > RANK_ROWS;
+  if (all == 0 || all > RANK_ROWS) return (double)NAN;
+  const size_t m = (size_t)all, n = (size_t)nv;
+  double *memory = malloc((2 * m * n + m * m + 4 * m) * sizeof *memory);
+  if (memory == NULL) return (double)NAN;
+  double result = (double)NAN, *W = memory, *V = W + m * n, *U = V + m * n, *sigma = U + m * m,
+         *rigid = sigma + m, *raw = rigid + m;
+  for (size_t i = 0; i < m; i++) rigid[i] = 1;
+  perp_model_rigid_rows(model, rigid);
+  const perp_blocks *b = perp_model_assemble(model, t, q);
+  int rows = 0;
+  if (rank_rows(b, W)) {
+    /* Rows that hold something, together. */
+    int *of = perp_xalloc(m, sizeof *of);
+    for (int i = 0; i < all; i++) {
+      double size = 0;
+      for (size_t j = 0; j < n; j++) size += W[(size_t)i + m * j] * W[(size_t)i + m * j];
+      if (rigid[i] == 0 || size == 0 || (b->s != NULL && b->s[i] > 0)) continue;
+      of[rows] = i;
+      raw[rows++] = sqrt(size);
+    }
+    for (size_t j = 0; j < n; j++)
+      for (int i = 0; i < rows; i++) V[i + (size_t)rows * j] = W[(size_t)of[i] + m * j];
+    double least = INFINITY, most = 0;
+    if (rows > 0 && perp_why_svd(rows, nv, V, sigma, NULL)) {
+      for (int i = 0; i < rows; i++)
+        if (sigma[i] > RANK_ZERO * sigma[0]) least = fmin(least, sigma[i]);
+      most = sigma[0];
+      e->jacobian.condition = fmax(e->jacobian.condition, most * most / (least * least));
+    }
+    for (size_t j = 0; j < n; j++)
+      for (int i = 0; i < rows; i++) V[i + (size_t)rows * j] = W[(size_t)of[i] + m * j] / raw[i];
+    if (rows > 0 && perp_why_svd(rows, nv, V, sigma, U)) {
+      int rank = 0;
+      while (rank < rows && sigma[rank] > RANK_ZERO * sigma[0]) rank++;
+      const double sine = sigma[rank - 1];
+      result = sine;
+      const bool first = e->jacobian.states == 0, fewer = !first && rank < e->jacobian.least,
+                 nearer = first || fewer || (rank == e->jacobian.least && sine < e->jacobian.sine);
+      e->jacobian.scaled = fmax(e->jacobian.scaled, sigma[0] * sigma[0] / (sine * sine));
+      if (first || rank < e->jacobian.least) {
+        e->jacobian.least = rank;
+        e->jacobian.t_least = t;
+      }
+      e->jacobian.most = first || rank > e->jacobian.most ? rank : e->jacobian.most;
+      if (first || sine < e->jacobian.sine) {
+        e->jacobian.sine = sine;
+        e->jacobian.t_sine = t;
+      }
+      if (nearer) { /* null vector, or the one that is nearly one */
+        const double *u = U + (size_t)rows * (size_t)(rank < rows ? rows - 1 : rank - 1);
+        double largest = 0;
+        memset(&e->jacobian.rows, 0, sizeof e->jacobian.rows);
+        for (int i = 0; i < rows; i++) largest = fmax(largest, fabs(u[i]));
+        for (int i = 0; i < rows; i++)
+          if (fabs(u[i]) > RANK_PART * largest) rank_name(model, of[i], &e->jacobian.rows);
+      }
+      e->jacobian.m = rows;
+      e->jacobian.states++;
+    }
+    free(of);
+  }
+  free(memory);
+  return result;
+}

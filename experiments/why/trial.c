@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Options are tried before they are said.  A round: the causes that the evidence shows, and a run
+ * with each of their options.  Where one option makes the run one that does not fail, that is the
+ * end; else the option that helps most stays in effect, and the run with it is examined in turn. */
+#include "experiments/why/why.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double HELPS = 0.75,          /* of the severity: less is a part of a fix */
+    LONGEST = 20, SHORTEST = 4, TIMES = 4; /* s, of a trial without a limit of its own */
+enum { ENOUGH = 2 };                       /* options that fix it: no further one is tried */
+
+typedef struct trial_work {
+  perp_ctx *ctx;
+  const perp_why_limits *limits;
+  perp_why_report *report;
+  perp_scene scene; /* for the facts */
+  const char *name; /* of its plug-in */
+  perp_scene_facts facts;
+  double until;
+} trial_work;
+
+/* ---- what a change of a method leaves without effect ---- */
+
+static void trial_fit(const trial_work *w, const perp_why_subject *base, const char *options,
+                      perp_why_subject *with)
+{
+  perp_parts parts = { 0 };
+  perp_spec formulation = { 0 };
+  char why[PERP_WHY_MAX];
+  if (with->scene == NULL) return;
+  for (int i = 0; i < PERP_PARTS; i++)
+    if (with->part[i][0] != '\0' &&
+        perp_spec_parse(w->ctx, perp_part_kind(i), with->part[i], perp_part(&parts, i)) != PERP_OK)
+      with->part[i][0] = '\0';
+  const bool known = !w->facts.bodies ||
+                     perp_parts_formulation(w->ctx, &parts, &formulation) == PERP_OK;
+  for (int i = 0; i < PERP_PARTS && known; i++) {
+    const bool own = strcmp(base->part[i], with->part[i]) == 0;
+    if (own && with->part[i][0] != '\0' &&
+        perp_part_unused(&w->facts, w->name, formulation.d, i, why) != NULL)
+      with->part[i][0] = '\0';
+  }
+  (void)options;
+  perp_spec_free(&formulation);
+  perp_parts_free(&parts);
+}
+
+/* All methods that options do not name are left to their defaults. */
+static bool trial_plain(const perp_why_subject *base, perp_why_subject *with)
+{
+  bool changed = false;
+  for (int i = 0; i < PERP_PARTS; i++)
+    if (with->part[i][0] != '\0' && strcmp(base->part[i], with->part[i]) == 0) {
+      with->part[i][0] = '\0';
+      changed = true;
+    }
+  return changed;
+}
+
+/* ---- one option ---- */
+
+/* Logarithm of how far below their limits the figures end that failed before, against the cost. */
+static double trial_rank(const perp_why_evidence *before, const perp_why_evidence *after)
+{
+  double margin = 0, n = 0;
+  for (int i = 0; i < before->n_figures; i++) {
+    const perp_why_figure *f = &before->figure[i];
+    if (!(f->value > f->limit) || f->limit == 0) continue;
+    for (int k = 0; k < after->n_figures; k++)
+      if (strcmp(after->figure[k].name, f->name) == 0) {
+        margin += fmin(2, log10(f->limit / fmax(after->figure[k].value, 1e-300)));
+        n++;
+      }
+  }
+  const double whole = before->cpu * (before->t > 0 ? before->t_end / before->t : 1);
+  const double cost = log10(fmax(1e-3, after->cpu) / fmax(1e-3, whole));
+  /* Another formulation is another experiment: an option of the same one is worth more. */
+  const char *was = before->part[PERP_PART_FORMULATION], *is = after->part[PERP_PART_FORMULATION];
+  const size_t length = strcspn(was, ":");
+  const bool other = length != strcspn(is, ":") || strncmp(was, is, length) != 0;
+  return (n > 0 ? margin / n : 1) - 0.5 * fmax(-1, fmin(2, cost)) - (other ? 0.5 : 0);
+}
+
+static double trial_limit(const trial_work *w, const perp_why_subject *with,
+                          const perp_why_evidence *first)
+{
+  const double own = fmin(LONGEST, fmax(SHORTEST, TIMES * first->wall));
+  return with->timeout > 0 ? with->timeout : fmin(own, fmax(1, w->until - perp_clock_wall()));
+}
+
+/* NULL: it does not help, or is refused. */
+static perp_why_fix *trial_run(trial_work *w, const perp_why_subject *base,
+                               const perp_why_evidence *before, const char *options, int *tried)
+{
+  perp_why_subject plain;
+  perp_why_fix *fix = perp_xalloc(1, sizeof *fix);
+  fix->after = perp_xalloc(1, sizeof *fix->after);
+  snprintf(fix->options, sizeof fix->options, "%s", options);
+  perp_status status = perp_why_with(w->ctx, base, options, &fix->with);
+  if (status == PERP_OK) {
+    trial_fit(w, base, options, &fix->with);
+    status = perp_why_run(w->ctx, &fix->with, w->limits, false, trial_limit(w, &fix->with, before),
+                          fix->after);
+    plain = fix->with;
+    if (status == PERP_OK && fix->after->status != PERP_OK && fix->after->cut == PERP_CUT_NONE &&
+        fix->with.problem == NULL && strstr(options, "--formulation") != NULL &&
+        trial_plain(base, &plain)) {
+      fix->with = plain;
+      status = perp_why_run(w->ctx, &plain, w->limits, false, trial_limit(w, &plain, before),
+                            fix->after);
+    }
+  }
+  const bool ran = status == PERP_OK &&
+                   (fix->after->status == PERP_OK || fix->after->cut != PERP_CUT_NONE);
+  w->report->trials += ran;
+  *tried += ran;
+  fix->severity = ran ? perp_why_severity(fix->after) : HUGE_VAL;
+  fix->whole = ran && perp_why_failures(fix->after) == 0;
+  if (fix->whole || fix->severity <= HELPS * perp_why_severity(before)) return fix;
+  free(fix->after);
+  free(fix);
+  return NULL;
+}
+
+static void trial_drop(perp_why_fix *fix)
+{
+  if (fix == NULL) return;
+  free(fix->after);
+  free(fix);
+}
+
+static bool trial_better(const perp_why_fix *a, const perp_why_fix *b,
+                         const perp_why_evidence *before)
+{
+  if (a->whole != b->whole) return a->whole;
+  if (!a->whole) return a->severity < b->severity;
+  return trial_rank(before, a->after) > trial_rank(before, b->after);
+}
+
+/* Keep fix among those of the cause, the best one first. */
+static void trial_keep(perp_why_cause *cause, perp_why_fix *fix, const perp_why_evidence *before)
+{
+  int at = cause->n_fixes;
+  if (at == PERP_WHY_FIXES) {
+    if (!trial_better(fix, cause->fix[at - 1], before)) {
+      trial_drop(fix);
+      return;
+    }
+    trial_drop(cause->fix[--at]);
+  } else
+    cause->n_fixes++;
+  for (; at > 0 && trial_better(fix, cause->fix[at - 1], before); at--)
+    cause->fix[at] = cause->fix[at - 1];
+  cause->fix[at] = fix;
+}
+
+/* ---- a round ---- */
+
+static void trial_cause(trial_work *w, const perp_why_subject *base,
+                        const perp_why_evidence *before, perp_why_cause *cause)
+{
+  perp_pool pool = { 0 };
+  perp_names options = { 0 };
+  int whole = 0;
+  cause->d->fixes(w->ctx, base, before, &options, &pool);
+  for (int i = 0; i < options.n && whole < ENOUGH; i++) {
+    if (perp_clock_wall() > w->until) {
+      w->report->left += options.n - i;
+      break;
+    }
+    perp_why_fix *fix = trial_run(w, base, before, options.text[i], &cause->tried);
+    if (fix == NULL) continue;
+    whole += fix->whole;
+    trial_keep(cause, fix, before);
+  }
+  cause->rank = cause->n_fixes > 0 && cause->fix[0]->whole
+                    ? trial_rank(before, cause->fix[0]->after)
+                    : -HUGE_VAL;
+  perp_pool_free(&pool);
+}
+
+static bool trial_whole(const perp_why_cause *cause)
+{
+  return cause->n_fixes > 0 && cause->fix[0]->whole;
+}
+
+/* The place of cause a before b. */
+static bool trial_first(const perp_why_cause *a, const perp_why_cause *b)
+{
+  if (trial_whole(a) != trial_whole(b)) return trial_whole(a);
+  if (trial_whole(a)) return a->rank > b->rank;
+  if ((a->n_fixes > 0) != (b->n_fixes > 0)) return a->n_fixes > 0;
+  return a->n_fixes > 0 && a->fix[0]->severity < b->fix[0]->severity;
+}
+
+static void trial_forget(perp_why_cause *cause)
+{
+  for (int i = 0; i < cause->n_fixes; i++) trial_drop(cause->fix[i]);
+  cause->n_fixes = 0;
+}
+
+/* The causes of one round, at the end of the report; sorted.  Returns how many. */
+static int trial_round(trial_work *w, int round, const perp_why_subject *base,
+                       const perp_why_evidence *before)
+{
+  perp_why_report *r = w->report;
+  perp_why_cause *list = r->cause + r->n_causes;
+  int n = 0;
+  for (int i = 0; perp_why_causes[i] != NULL; i++) {
+    perp_text says = { 0 };
+    if (!perp_why_causes[i]->holds(base, before, &says)) {
+      perp_text_free(&says);
+      continue;
+    }
+    perp_why_cause cause = { .d = perp_why_causes[i], .says = says.s, .round = round };
+    trial_cause(w, base, before, &cause);
+    int at = n++;
+    for (; at > 0 && trial_first(&cause, &list[at - 1]); at--) list[at] = list[at - 1];
+    list[at] = cause;
+  }
+  return n;
+}
+
+static void trial_rounds(trial_work *w, const perp_why_subject *subject)
+{
+  perp_why_report *r = w->report;
+  perp_why_subject base = *subject;
+  perp_why_evidence *before = perp_xalloc(1, sizeof *before);
+  *before = *r->first;
+  for (int round = 0; round < PERP_WHY_ROUNDS; round++) {
+    perp_why_cause *list = r->cause + r->n_causes;
+    const int n = trial_round(w, round, &base, before);
+    int named = 0;
+    while (named < n && trial_whole(&list[named])) named++;
+    const bool whole = named > 0;
+    if (!whole && n > 0 && list[0].n_fixes > 0) named = 1;
+    r->n_causes += n;
+    r->n_named += named;
+    if (named > 0) r->last = list[0].fix[0];
+    r->fixed = whole;
+    const bool on = !whole && named > 0 && perp_clock_wall() < w->until;
+    if (!on) break;
+    /* The others of this round come again where they still hold. */
+    for (int i = 1; i < n; i++) {
+      trial_forget(&list[i]);
+      free(list[i].says);
+    }
+    r->n_causes -= n - 1;
+    base = r->last->with;
+    if (perp_why_run(w->ctx, &base, w->limits, true, trial_limit(w, &base, r->first), before) !=
+            PERP_OK ||
+        perp_why_failures(before) == 0)
+      break;
+  }
+  for (int i = r->n_named; i < r->n_causes; i++) trial_forget(&r->cause[i]);
+  free(before);
+}
+
+/* Does the last option alone do?  Then it fixes the cause that was measured first. */
+static void trial_alone(trial_work *w, const perp_why_subject *subject)
+{
+  perp_why_report *r = w->report;
+  int tried = 0;
+  if (!r->fixed || r->cause[0].round == r->cause[r->n_named - 1].round) return;
+  perp_why_fix *alone = trial_run(w, subject, r->first, r->last->options, &tried);
+  if (alone == NULL || !alone->whole) {
+    trial_drop(alone);
+    return;
+  }
+  int kept = 0;
+  for (int i = 0; i < r->n_causes; i++) {
+    if (r->cause[i].round == 0) {
+      r->cause[kept++] = r->cause[i];
+      continue;
+    }
+    trial_forget(&r->cause[i]);
+    free(r->cause[i].says);
+  }
+  r->n_named = r->n_causes = kept;
+  trial_forget(&r->cause[0]);
+  r->last = r->cause[0].fix[0] = alone;
+  r->cause[0].n_fixes = 1;
+}
+
+perp_status perp_why(perp_ctx *ctx, const perp_why_subject *given, const perp_why_limits *limits,
+                     double allowance, perp_why_report *report)
+{
+  perp_why_subject own = *given, *subject = &own;
+  trial_work w = { .ctx = ctx, .limits = limits, .report = report };
+  const double start = perp_clock_wall();
+  *report = (perp_why_report){ .first = perp_xalloc(1, sizeof *report->first) };
+  PERP_TRY(perp_why_run(ctx, subject, limits, true, allowance, report->first));
+  perp_why_evidence *first = report->first;
+  if (first->cut == PERP_CUT_TIME && !(own.timeout > 0)) own.timeout = allowance;
+  if (first->cut == PERP_CUT_SIGNAL) return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "interrupted");
+  if (first->status != PERP_OK && first->cut == PERP_CUT_NONE && subject->problem == NULL)
+    return PERP_FAIL(ctx, first->status, "%s", first->message);
+  report->failed = perp_why_failures(first) > 0;
+  if (report->failed) {
+    perp_spec spec = { 0 };
+    if (subject->scene != NULL) {
+      PERP_TRY(perp_spec_parse(ctx, PERP_KIND_scene, subject->scene, &spec));
+      w.name = spec.d->name;
+      const perp_status made = perp_scene_create(ctx, &spec, &w.scene);
+      perp_spec_free(&spec);
+      PERP_TRY(made);
+      perp_scene_look(&w.scene, &w.facts);
+    }
+    w.until = perp_clock_wall() + allowance;
+    trial_rounds(&w, subject);
+    trial_alone(&w, subject);
+    perp_scene_destroy(&w.scene);
+  }
+  report->seconds = perp_clock_wall() - start;
+  return PERP_OK;
+}
+
+void perp_why_free(perp_why_report *report)
+{
+  for (int i = 0; i < report->n_causes; i++) {
+    trial_forget(&report->cause[i]);
+    free(report->cause[i].says);
+  }
+  free(report->first);
+  *report = (perp_why_report){ 0 };
+}
