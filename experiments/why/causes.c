@@ -365,7 +365,8 @@ static bool budget_holds(const perp_why_subject *subject, const perp_why_evidenc
     return true;
   }
   const int64_t limit = e->failed[-PERP_MAX_ITER];
-  if (limit > 0 && e->contact.infeasible == 0) {
+  if (e->contact.infeasible > 0) return false; /* no number of iterations helps */
+  if (limit > 0) {
     perp_text_add(says, "%lld of %lld problems ended at the limit of iterations of %s.",
                   (long long)limit, (long long)e->problems, e->part[PERP_PART_LCP]);
     return true;

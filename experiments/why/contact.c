@@ -90,9 +90,11 @@ static void contact_pair(const perp_model *model, const perp_contact_place *plac
   else if (place != NULL && place->rows > 0 && lcp->contact_of == NULL &&
            i < place->nc * place->rows)
     c = i / place->rows;
-  if (place == NULL || c < 0 || c >= place->nc) {
-    snprintf(text, sizeof text, place == NULL ? "row %d" : "joint, limit or motor (row %d)", i);
-  } else {
+  if (place == NULL)
+    snprintf(text, sizeof text, "row %d", i);
+  else if (c < 0 || c >= place->nc)
+    snprintf(text, sizeof text, "a joint, limit or motor");
+  else {
     const perp_contact *contact = &place->contact[place->order[c]];
     const int first = contact->body[0] < contact->body[1];
     snprintf(text, sizeof text, "%s and %s",

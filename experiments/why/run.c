@@ -19,6 +19,7 @@ enum {
   RUN_GAPS = 3
 };                                  /* states at which J is decomposed; the last ones */
 static const double RUN_LINEAR = 8, /* s, for the linearized step */
+    RUN_WINDOW = 0.05,              /* of the run: before a failure */
     RUN_LARGE = 1e3;                /* a state that much larger than the first: no linearization */
 
 /* Limits above which a figure is a failure; of the size of the model or of a body. */
@@ -110,8 +111,11 @@ static void run_figures(const perp_ctx *ctx, const perp_result *r, perp_why_evid
     const double of = figure_table[i].of == RUN_PURE   ? 1
                       : figure_table[i].of == RUN_SIZE ? e->size
                                                        : e->body;
+    double limit = figure_table[i].limit * of;
+    /* shapes that overlap at the start are not the fault of the run */
+    if (figure_table[i].of == RUN_BODY) limit = fmax(limit, 1.2 * e->overlap);
     perp_why_add_figure(e, limits, figure_table[i].metric,
-                        perp_result_metric(r, figure_table[i].metric), figure_table[i].limit * of);
+                        perp_result_metric(r, figure_table[i].metric), limit);
   }
   for (int i = 0; limits != NULL && i < limits->n; i++)
     perp_why_add_figure(e, limits, limits->at[i].name, perp_result_metric(r, limits->at[i].name),
@@ -128,11 +132,14 @@ int perp_why_failures(const perp_why_evidence *e)
 double perp_why_severity(const perp_why_evidence *e)
 {
   double sum = e->status != PERP_OK ? 100 : 0;
+  const bool stopped = e->reason < 0 || e->cut != PERP_CUT_NONE;
   for (int i = 0; i < e->n_figures; i++) {
     const perp_why_figure *f = &e->figure[i];
     if (!(f->value > f->limit)) continue;
     if (strcmp(f->name, "reached") == 0)
       sum += 10 + 10 * f->value;
+    else if (stopped) /* figures of a part of the run */
+      sum += 0.1;
     else if (f->limit == 0)
       sum += 1 + f->value;
     else
@@ -179,6 +186,7 @@ static void run_begin(run_mind *mind, const perp_cell_run *run)
   if (!(e->size > 0)) e->size = 1;
   e->body = run->scene.size > 0 ? run->scene.size : e->size;
   e->masses = 1;
+  e->overlap = run->measure->contact.pen > 0 ? run->measure->contact.pen : 0;
   e->drift_limit = run_limit(mind->limits, "drift.pos.max", 1e-3 * e->size);
   if (model != NULL) run_masses(model, e);
   mind->states.nq = run->measure->nq;
@@ -224,6 +232,12 @@ static void run_ring(run_mind *mind, double t, const double *q)
   const size_t nq = (size_t)mind->states.nq;
   if (!mind->examine || mind->run->scene.model == NULL) return;
   if (mind->ring == NULL) mind->ring = perp_xalloc(RUN_RING * nq + 1, sizeof *mind->ring);
+  if (mind->ringed > 0) { /* the last part of the run, and its last state */
+    const size_t last = (size_t)((mind->ringed - 1) % RUN_RING);
+    const double before = mind->ringed > 1 ? mind->ring_t[(size_t)((mind->ringed - 2) % RUN_RING)]
+                                           : -HUGE_VAL;
+    if (mind->ring_t[last] - before < RUN_WINDOW * mind->e->t_end / RUN_RING) mind->ringed--;
+  }
   const size_t k = (size_t)(mind->ringed++ % RUN_RING);
   mind->ring_t[k] = t;
   memcpy(mind->ring + nq * k, q, nq * sizeof *q);

@@ -115,6 +115,11 @@ void perp_why_print(const perp_why_subject *subject, const perp_why_report *r, F
       free(line);
       if (k == 0) text_figures(before, c->fix[k]->after, out);
     }
+    if (c->n_fixes == 0)
+      perp_wrap_after(out, "fix      ", 9,
+                      subject->problem != NULL
+                          ? "None: no solver can solve it. Change the problem."
+                          : "None of the options tried fixes it. Change the scene.");
   }
   for (int i = r->n_named; i < r->n_causes; i++) {
     const perp_why_cause *c = &r->cause[i];

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double HELPS = 0.75,          /* of the severity: less is a part of a fix */
-    LONGEST = 20, SHORTEST = 4, TIMES = 4; /* s, of a trial without a limit of its own */
-enum { ENOUGH = 2 };                       /* options that fix it: no further one is tried */
+static const double HALF = 0.5, HELPS = 0.75, /* of the severity: less is a part of a fix */
+    LONGEST = 20, SHORTEST = 4, TIMES = 4;    /* s, of a trial without a limit of its own */
+enum { ENOUGH = 2 };                          /* options that fix it: no further one is tried */
 
 typedef struct trial_work {
   perp_ctx *ctx;
@@ -91,6 +91,13 @@ static double trial_limit(const trial_work *w, const perp_why_subject *with,
   return with->timeout > 0 ? with->timeout : fmin(own, fmax(1, w->until - perp_clock_wall()));
 }
 
+/* Both stopped, but the second one later and for another reason: another cause is next. */
+static bool trial_further(const perp_why_evidence *a, const perp_why_evidence *b)
+{
+  return a->reason < 0 && b->reason < 0 && b->cut == PERP_CUT_NONE && a->reason != b->reason &&
+         b->t > 2 * a->t && b->t > a->t + 5 * b->h;
+}
+
 /* NULL: it does not help, or is refused. */
 static perp_why_fix *trial_run(trial_work *w, const perp_why_subject *base,
                                const perp_why_evidence *before, const char *options, int *tried)
@@ -119,7 +126,9 @@ static perp_why_fix *trial_run(trial_work *w, const perp_why_subject *base,
   *tried += ran;
   fix->severity = ran ? perp_why_severity(fix->after) : HUGE_VAL;
   fix->whole = ran && perp_why_failures(fix->after) == 0;
-  if (fix->whole || fix->severity <= HELPS * perp_why_severity(before)) return fix;
+  if (fix->whole || fix->severity <= HELPS * perp_why_severity(before) ||
+      (ran && trial_further(before, fix->after)))
+    return fix;
   free(fix->after);
   free(fix);
   return NULL;
@@ -236,6 +245,10 @@ static void trial_rounds(trial_work *w, const perp_why_subject *subject)
     int named = 0;
     while (named < n && trial_whole(&list[named])) named++;
     const bool whole = named > 0;
+    /* Others whose options remove half of the failure and more. */
+    while (whole && named < n && list[named].n_fixes > 0 &&
+           list[named].fix[0]->severity <= HALF * perp_why_severity(before))
+      named++;
     if (!whole && n > 0 && list[0].n_fixes > 0) named = 1;
     r->n_causes += n;
     r->n_named += named;
@@ -256,6 +269,14 @@ static void trial_rounds(trial_work *w, const perp_why_subject *subject)
       break;
   }
   for (int i = r->n_named; i < r->n_causes; i++) trial_forget(&r->cause[i]);
+  /* A proof that there is no solution names the cause, whatever the options. */
+  for (int i = r->n_named; i < r->n_causes && !r->fixed; i++)
+    if (r->cause[i].d == perp_why_causes[0] && before->contact.infeasible > 0) {
+      const perp_why_cause proved = r->cause[i];
+      for (; i > r->n_named; i--) r->cause[i] = r->cause[i - 1];
+      r->cause[r->n_named++] = proved;
+      break;
+    }
   free(before);
 }
 

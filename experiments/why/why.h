@@ -73,7 +73,7 @@ typedef struct perp_why_evidence {
   double t_bad;            /* s, first time at which a figure passed its limit; NaN: none did */
   char bad[PERP_NAME_MAX]; /* which */
   double drift[PERP_WHY_QUARTERS]; /* largest constraint error in each quarter of the run, m */
-  double drift_limit;
+  double drift_limit, overlap;     /* m; overlap: penetration at the start */
   double masses; /* largest over smallest mass that acts on a row; 1 where unknown */
   bool springs;  /* forces of springs, dampers or servos act */
 
@@ -143,7 +143,8 @@ typedef struct perp_why_cause_desc {
   void (*fixes)(perp_ctx *ctx, const perp_why_subject *subject, const perp_why_evidence *e,
                 perp_names *options, perp_pool *pool);
 } perp_why_cause_desc;
-extern const perp_why_cause_desc *const perp_why_causes[]; /* NULL-terminated */
+extern const perp_why_cause_desc *const perp_why_causes[]; /* NULL-terminated; [0]: contacts that
+                                                              have no solution */
 
 typedef struct perp_why_cause {
   const perp_why_cause_desc *d;
