@@ -63,11 +63,11 @@ static int why_refuse(const perp_args *args, const char *const *names, const cha
 
 static int why_problem(perp_ctx *ctx, const perp_args *args, why_given *g)
 {
-  static const char *const not [] = { "formulation", "ode",   "kkt",   "stab",    "contact",
-                                      "engine",      "h",     "t-end", "perturb", "equivalent",
-                                      "seed",        "limit", NULL };
+  static const char *const refused[] = { "formulation", "ode",   "kkt",   "stab",    "contact",
+                                         "engine",      "h",     "t-end", "perturb", "equivalent",
+                                         "seed",        "limit", NULL };
   const char *lcp = perp_args_get(args, "lcp");
-  int status = why_refuse(args, not, "a problem");
+  int status = why_refuse(args, refused, "a problem");
   if (status >= 0) return status;
   g->subject.tol = 1e-10;
   status = perp_option_real(ctx, args, "tol", "", false, &g->subject.tol);
@@ -90,11 +90,11 @@ static int why_problem(perp_ctx *ctx, const perp_args *args, why_given *g)
 
 static int why_cell(perp_ctx *ctx, const perp_args *args, why_given *g)
 {
-  static const char *const not [] = { "formulation", "ode",         "kkt",      "lcp",
-                                      "stab",        "contact",     "engine",   "h",
-                                      "t-end",       "tol",         "perturb",  "equivalent",
-                                      "seed",        "equilibrate", "tol-data", NULL };
-  int status = why_refuse(args, not, "a run of a study, which has its own");
+  static const char *const refused[] = { "formulation", "ode",         "kkt",      "lcp",
+                                         "stab",        "contact",     "engine",   "h",
+                                         "t-end",       "tol",         "perturb",  "equivalent",
+                                         "seed",        "equilibrate", "tol-data", NULL };
+  int status = why_refuse(args, refused, "a run of a study, which has its own");
   if (status < 0) status = perp_results_open(ctx, args->arg[0], &g->results);
   if (status >= 0) return status;
   g->opened = true;
@@ -115,7 +115,8 @@ static int why_cell(perp_ctx *ctx, const perp_args *args, why_given *g)
   }
   const int problem = perp_kind_param(study->kind, "problem"),
             lcp = perp_kind_param(study->kind, "lcp"), tol = perp_kind_param(study->kind, "tol");
-  const perp_status made = perp_kind_lcp_problem(ctx, cell->value[problem].text, &g->problem);
+  const perp_status made = perp_kind_lcp_problem(ctx, study, cell->value[problem].text,
+                                                 &g->problem);
   if (made != PERP_OK) return perp_refuse(ctx, perp_exit_of(made));
   g->subject.problem = &g->problem;
   g->subject.path = cell->value[problem].text;
@@ -126,8 +127,8 @@ static int why_cell(perp_ctx *ctx, const perp_args *args, why_given *g)
 
 static int why_scene(perp_ctx *ctx, const perp_args *args, why_given *g)
 {
-  static const char *const not [] = { "equilibrate", "tol-data", NULL };
-  int status = why_refuse(args, not, "a simulation");
+  static const char *const refused[] = { "equilibrate", "tol-data", NULL };
+  int status = why_refuse(args, refused, "a simulation");
   if (status < 0) status = perp_command_request(ctx, args, &g->request);
   if (status >= 0) return status;
   why_subject(g, &g->request.q);
@@ -148,7 +149,7 @@ static int why_limits(perp_ctx *ctx, const perp_args *args, perp_why_limits *lim
       return perp_usage_error(args, "--limit must be METRIC=VALUE, as in err.q.max=1e-3: got %s",
                               text);
     if (limits->n == PERP_WHY_LIMITS)
-      return perp_usage_error(args, "--limit may be given at most %d times", PERP_WHY_LIMITS);
+      return perp_usage_error(args, "at most %d limits: use fewer --limit", PERP_WHY_LIMITS);
     snprintf(limits->at[limits->n].name, PERP_NAME_MAX, "%.*s", (int)n, text);
     if (perp_find(ctx, PERP_KIND_metric, limits->at[limits->n].name) == NULL)
       return perp_usage_error(args, "--limit: there is no metric %s (perp list metrics)",
@@ -190,8 +191,9 @@ static int cmd_why(perp_ctx *ctx, const perp_args *args)
 static const perp_flag why_flags[] = {
   PERP_REQUEST_FLAGS,
   { "memory", 0, "SIZE", "Memory limit of the run, e.g. 512MB." },
-  { "tol-data", 0, "TOL", "Of a problem: largest data of a solution, as of perp lcp solve." },
-  { "equilibrate", 0, NULL, "Of a problem: scale rows and columns before solving." },
+  { "tol-data", 0, "TOL",
+    "Largest data (error of w relative to b) of a solution of a problem file." },
+  { "equilibrate", 0, NULL, "Scale rows and columns of a problem file before solving." },
   { "limit", 0, "METRIC=VALUE",
     "The run fails if this metric exceeds the value, e.g. err.q.max=1e-3. Can be repeated." },
   { "within", 0, "TIME",
@@ -211,10 +213,12 @@ const perp_command perp_why_command_desc = {
       "study, as of perp rerun, within its limits.",
   .cli.more =
       "Causes: singular-jacobian, infeasible-contacts, unstable-step, stiffness, drift, budget "
-      "(iterations, time, memory), bad-scaling, coarse-step. A run fails if it does not reach its "
-      "end, leaves contact problems unsolved, or if a figure is above its limit: error against "
-      "the reference 0.1 of its range; energy and momentum 0.05; constraint error 0.001 of the "
-      "size; penetration 0.02 of a body.\n"
+      "(iterations, time, memory), bad-scaling, coarse-step.\n"
+      "A run fails if it does not reach its end, or leaves contact problems unsolved. It also "
+      "fails "
+      "if a figure exceeds its limit. The limits are 0.1 of the range for the error against the "
+      "reference, and 0.05 for energy and momentum. They are 0.001 of the size for constraint "
+      "errors, and 0.02 of a body for penetration.\n"
       "Exit status 0: the run did not fail, or options that fix it were found. 10: it failed, and "
       "none of the options tried fixes it.",
   .cli.example = "perp why flyball --formulation acceleration --ode rk4 --h 10ms",
