@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINEAR_FINE = 16, LINEAR_SHORT = 64, LINEAR_FEW = 2, LINEAR_NV = 90 };
+enum { LINEAR_FINE = 16, LINEAR_SHORT = 64, LINEAR_FEW = 2, LINEAR_WORK = 34, LINEAR_NV = 90 };
 static const double LINEAR_EPS = 1e-6, /* of the size; velocities: of the size over the time */
     LINEAR_JUMP = 0.1, LINEAR_AGREE = 0.05,
                     LINEAR_REST = 3e-5; /* of three eps, or there is no derivative */
@@ -141,9 +141,10 @@ static bool linear_matrix(perp_ctx *ctx, const linear_map *map, double t, const 
 static bool linear_eigenvalues(int n, double *D, double *size, double *real, double *vector)
 {
   double *V = vector != NULL ? perp_xalloc((size_t)n * (size_t)n, sizeof *V) : NULL;
-  double *imaginary = perp_xalloc((size_t)n, sizeof *imaginary);
-  const int info = LAPACKE_dgeev(LAPACK_COL_MAJOR, 'N', V != NULL ? 'V' : 'N', n, D, n, size,
-                                 imaginary, NULL, 1, V, n);
+  const int room = LINEAR_WORK * n;
+  double *imaginary = perp_xalloc((size_t)(n + room), sizeof *imaginary);
+  const int info = LAPACKE_dgeev_work(LAPACK_COL_MAJOR, 'N', V != NULL ? 'V' : 'N', n, D, n, size,
+                                      imaginary, NULL, 1, V, n, imaginary + n, room);
   *real = -HUGE_VAL;
   for (int i = 0; i < n; i++) {
     *real = fmax(*real, size[i]);

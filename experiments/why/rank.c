@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANK_ROWS = 300 };
+enum { RANK_ROWS = 300, RANK_WORK = 32 };
 static const double RANK_ZERO = 1e-9, /* of the largest singular value: a row depends on others */
     RANK_PART = 0.1;                  /* of the largest entry of a null vector: a row of it */
 
@@ -25,12 +25,14 @@ void perp_why_place(perp_why_places *places, const char *text)
 
 bool perp_why_svd(int rows, int columns, double *A, double *sigma, double *U)
 {
-  const int least = rows < columns ? rows : columns;
-  double *work = malloc((size_t)least * sizeof *work);
+  const int room = RANK_WORK * (rows + columns);
+  for (size_t i = 0; i < (size_t)rows * (size_t)columns; i++)
+    if (!isfinite(A[i])) return false;
+  double *work = malloc((size_t)room * sizeof *work);
   if (work == NULL) return false;
   memset(sigma, 0, (size_t)rows * sizeof *sigma);
-  const int info = LAPACKE_dgesvd(LAPACK_COL_MAJOR, U != NULL ? 'A' : 'N', 'N', rows, columns, A,
-                                  rows, sigma, U, rows, NULL, 1, work);
+  const int info = LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, U != NULL ? 'A' : 'N', 'N', rows, columns,
+                                       A, rows, sigma, U, rows, NULL, 1, work, room);
   free(work);
   return info == 0;
 }

@@ -359,14 +359,14 @@ static void run_commit(run_mind *mind)
   perp_kept_commit(mind->kept);
 }
 
-static perp_cut run_cut(void *user)
+static perp_cut why_run_cut(void *user)
 {
   const run_mind *mind = user;
   if (mind->limit > 0 && perp_clock_wall() - mind->began > mind->limit) return PERP_CUT_TIME;
   return (perp_cut)*perp_kept_cut(mind->kept);
 }
 
-static void run_keep(const perp_result *so_far, void *user)
+static void why_run_keep(const perp_result *so_far, void *user)
 {
   run_mind *mind = user;
   run_result(mind, so_far);
@@ -388,7 +388,7 @@ static void run_simulation(run_mind *mind, const perp_why_subject *subject)
   perp_request q;
   perp_result result;
   const perp_watch watch = { .state = run_at, .step = run_step, .user = mind };
-  const perp_minder minder = { run_cut, run_keep, mind };
+  const perp_minder minder = { why_run_cut, why_run_keep, mind };
   run_request(subject, &q);
   q.watch = &watch;
   q.minder = &minder;
