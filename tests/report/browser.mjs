@@ -2,7 +2,7 @@
 // Chromium without a window, told what to do through a pipe (Chrome DevTools protocol): what the tests of the pages need,
 // with the names that Playwright has for it.  One browser serves a whole test.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -203,6 +203,23 @@ export async function launch(args = ['--use-gl=angle', '--use-angle=swiftshader'
       };
     },
     async newPage(options) { return (await browser.newContext(options)).newPage(); },
+    // CPU seconds of all processes of the browser so far (Linux)
+    cpu() {
+      const all = readdirSync('/proc').filter((p) => /^\d+$/.test(p)).flatMap((p) => {
+        try {
+          const f = readFileSync(`/proc/${p}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
+          return [{ pid: Number(p), parent: Number(f[1]), time: (Number(f[11]) + Number(f[12])) / 100 }];
+        } catch {
+          return [];
+        }
+      });
+      const ours = new Set([child.pid]);
+      for (let n = 0; n !== ours.size;) {
+        n = ours.size;
+        for (const p of all) if (ours.has(p.parent)) ours.add(p.pid);
+      }
+      return all.filter((p) => ours.has(p.pid)).reduce((sum, p) => sum + p.time, 0);
+    },
     async close() {
       const ended = new Promise((done) => { child.on('exit', done); });
       browser.send('Browser.close').catch(() => {});
