@@ -66,8 +66,8 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-/* of the size of the model: projections end, and gaps are closed; passes that gain nothing */
-static const double PROJECTED = 1e-9, ROUNDING = 1e-9;
+/* of the size of the model: projections end, and gaps are closed */
+static const double PROJECTED = 1e-9;
 enum { PROJECTIONS = 20, SETS = 20 };
 
 typedef struct workspace {
@@ -129,7 +129,6 @@ static perp_reason moreau_jean_solve(workspace *w, double t, double h)
 {
   perp_constrained *k = &w->s.k;
   const perp_model *model = k->model;
-  double last = HUGE_VAL;
   perp_constrained_at(k, t + w->o.gamma * h, w->q_m);
   memcpy(w->u, w->s.v, (size_t)model->nv * sizeof *w->u);
   memset(w->dv, 0, (size_t)model->nv * sizeof *w->dv);
@@ -142,11 +141,9 @@ static perp_reason moreau_jean_solve(workspace *w, double t, double h)
       w->u[i] = k->a[i];
     }
     const double moved = moreau_jean_end(w, h);
-    if (!isfinite(moved)) return PERP_NOT_FINITE;
-    if (moved <= w->o.tol * w->ns.size || (moved < ROUNDING * w->ns.size && moved > last / 2))
-      break;
-    if (pass >= w->o.iterations) return PERP_MAX_ITER;
-    last = moved;
+    const perp_reason reason = perp_nonsmooth_judge(&w->ns, pass, moved, w->o.tol, w->o.iterations);
+    if (reason < 0) return reason;
+    if (reason == PERP_EXACT) break;
     w->s.grid.count.iterations++;
   }
   memcpy(w->s.v1, w->u, (size_t)model->nv * sizeof *w->u);

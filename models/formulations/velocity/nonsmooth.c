@@ -197,6 +197,18 @@ void perp_nonsmooth_joints(perp_constrained *k, const perp_eval *end, double t, 
   for (int i = 0; i < m; i++) k->c[i] -= room[i];
 }
 
+perp_reason perp_nonsmooth_judge(perp_nonsmooth *ns, int pass, double moved, double tol, int most)
+{
+  static const double ROUNDING = 1e-9, FAR = 1e3;
+  const double last = ns->moved;
+  ns->moved = moved;
+  if (pass == 1 && !isfinite(moved)) return PERP_NOT_FINITE;
+  if (moved <= tol * ns->size) return PERP_EXACT;
+  if (pass == 1) return most > 1 ? PERP_RUNNING : PERP_MAX_ITER;
+  if (moved < ROUNDING * ns->size && moved > last / 2) return PERP_EXACT;
+  return pass >= most || !(moved < FAR * fmax(last, ns->size)) ? PERP_MAX_ITER : PERP_RUNNING;
+}
+
 void perp_nonsmooth_report(const perp_nonsmooth *ns, perp_step_info *info)
 {
   info->n_contacts = ns->n;

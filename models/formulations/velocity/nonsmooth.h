@@ -53,6 +53,7 @@ typedef struct perp_nonsmooth {
   double *slip;                  /* [n] */
   perp_nonsmooth_memory *memory; /* [n_memory] of the step before */
   perp_arena grown;
+  double moved; /* m, of the pass before */
   double collision_s, lcp_s;
 } perp_nonsmooth;
 
@@ -82,6 +83,10 @@ double perp_nonsmooth_pressed(perp_nonsmooth *ns, const perp_constrained *k,
  * J_k v+ = J_k u - J_end u - C_t, u the estimate of v+ (NULL: none yet). */
 void perp_nonsmooth_joints(perp_constrained *k, const perp_eval *end, double t, const double *u,
                            double *room);
+/* After pass 1, 2, ... of a step, whose end is another one by `moved` m: PERP_EXACT when that is
+ * below tol of the size or falls no longer below 1e-9 of it, PERP_RUNNING, or why the passes do not
+ * end: PERP_NOT_FINITE of the first, PERP_MAX_ITER of others that diverge or are `most`. */
+perp_reason perp_nonsmooth_judge(perp_nonsmooth *ns, int pass, double moved, double tol, int most);
 /* What a step has, for its report. */
 void perp_nonsmooth_report(const perp_nonsmooth *ns, perp_step_info *info);
 /* Seconds of collision and contact problems out of `integrate`; times may be NULL. */

@@ -59,8 +59,6 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-static const double ROUNDING = 1e-9; /* of the size: passes that gain nothing below it are done */
-
 typedef struct workspace {
   perp_stepper s; /* first */
   opts o;
@@ -130,7 +128,6 @@ static perp_reason nonsmooth_alpha_make_step(perp_stepper *s, double t, double h
   const perp_model *model = k->model;
   const double part = w->o.reactions == REACTIONS_END ? h : h / 2;
   const size_t size = (size_t)model->nv * sizeof *w->u;
-  double last = HUGE_VAL;
   if (!perp_constrained_signals(k, t) || !perp_constrained_signals(k, t + h)) return k->reason;
   if (!w->begun) nonsmooth_alpha_begin(w, t);
   for (int i = 0; i < model->nv; i++) w->dv[i] = part * (s->v[i] + part / 2 * w->a[i]);
@@ -155,11 +152,9 @@ static perp_reason nonsmooth_alpha_make_step(perp_stepper *s, double t, double h
       if (!(d <= moved)) moved = d; /* a NaN stays one */
     }
     nonsmooth_alpha_end(w, h);
-    if (!isfinite(moved)) return PERP_NOT_FINITE;
-    if (moved <= w->o.tol * w->ns.size || (moved < ROUNDING * w->ns.size && moved > last / 2))
-      break;
-    if (pass >= w->o.iterations) return PERP_MAX_ITER;
-    last = moved;
+    const perp_reason reason = perp_nonsmooth_judge(&w->ns, pass, moved, w->o.tol, w->o.iterations);
+    if (reason < 0) return reason;
+    if (reason == PERP_EXACT) break;
     s->grid.count.iterations++;
   }
   memcpy(s->v1, w->u, size);
