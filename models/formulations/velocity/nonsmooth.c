@@ -8,6 +8,9 @@ void perp_nonsmooth_layout(perp_nonsmooth *ns, perp_arena *arena)
 {
   PERP_DOUBLES(arena, ns->model->n_bodies, &ns->reach);
   PERP_DOUBLES(arena, 6 * (size_t)ns->model->n_bodies, &ns->before, &ns->free);
+  PERP_DOUBLES(arena, ns->model->nv, &ns->pass.f, &ns->pass.u, &ns->pass.r);
+  PERP_DOUBLES(arena, PERP_NONSMOOTH_DEPTH * (size_t)ns->model->nv, &ns->pass.df, &ns->pass.du,
+               &ns->pass.Q);
 }
 
 perp_status perp_nonsmooth_open(perp_ctx *ctx, perp_nonsmooth *ns, const perp_parts *parts)
@@ -197,16 +200,116 @@ void perp_nonsmooth_joints(perp_constrained *k, const perp_eval *end, double t, 
   for (int i = 0; i < m; i++) k->c[i] -= room[i];
 }
 
-perp_reason perp_nonsmooth_judge(perp_nonsmooth *ns, int pass, double moved, double tol, int most)
+/* ---- passes ---- */
+
+static perp_reason nonsmooth_judge(perp_nonsmooth *ns, int pass, double moved, double tol, int most)
 {
-  static const double ROUNDING = 1e-9, FAR = 1e3;
-  const double last = ns->moved;
-  ns->moved = moved;
+  static const double ROUNDING = 1e-9, FAR = 1e6;
+  const double last = ns->pass.moved;
   if (pass == 1 && !isfinite(moved)) return PERP_NOT_FINITE;
   if (moved <= tol * ns->size) return PERP_EXACT;
   if (pass == 1) return most > 1 ? PERP_RUNNING : PERP_MAX_ITER;
   if (moved < ROUNDING * ns->size && moved > last / 2) return PERP_EXACT;
   return pass >= most || !(moved < FAR * fmax(last, ns->size)) ? PERP_MAX_ITER : PERP_RUNNING;
+}
+
+/* x in metres: of rotations times the size */
+static void nonsmooth_weigh(const perp_nonsmooth *ns, const double *x, double *y)
+{
+  const perp_model *model = ns->model;
+  for (int i = 0; i < model->nv; i++) y[i] = x[i] * (i % model->nvb < model->dim ? 1 : ns->size);
+}
+
+/* u -= sum gamma_j du_j, the newest column first, as many as are independent; f is overwritten.
+ * False: that is farther than ten times f, no prediction. */
+static bool nonsmooth_extrapolate(perp_nonsmooth *ns, double *f, double *u)
+{
+  static const double DEPENDENT = 1e-8, ROUNDING = 1e-13, FARTHEST = 10;
+  enum { MOST = PERP_NONSMOOTH_DEPTH };
+  const int nv = ns->model->nv;
+  double R[MOST][MOST], gamma[MOST];
+  int of[MOST], n = 0;
+  nonsmooth_weigh(ns, u, ns->pass.Q);
+  const double least = ROUNDING * sqrt(perp_dot(nv, ns->pass.Q, ns->pass.Q));
+  for (int c = 0; c < ns->pass.columns; c++) {
+    const int j = (ns->pass.slot - c + MOST) % MOST;
+    double *q = ns->pass.Q + (size_t)n * (size_t)nv;
+    nonsmooth_weigh(ns, ns->pass.df + (size_t)j * (size_t)nv, q);
+    const double whole = sqrt(perp_dot(nv, q, q));
+    for (int i = 0; i < n; i++) {
+      const double *p = ns->pass.Q + (size_t)i * (size_t)nv;
+      R[i][n] = perp_dot(nv, p, q);
+      for (int k = 0; k < nv; k++) q[k] -= R[i][n] * p[k];
+    }
+    R[n][n] = sqrt(perp_dot(nv, q, q));
+    if (!(R[n][n] > fmax(DEPENDENT * whole, least))) continue;
+    for (int k = 0; k < nv; k++) q[k] /= R[n][n];
+    of[n++] = j;
+  }
+  const double size = sqrt(perp_dot(nv, f, f));
+  for (int i = 0; i < n; i++) {
+    const double *q = ns->pass.Q + (size_t)i * (size_t)nv;
+    gamma[i] = perp_dot(nv, q, f);
+    for (int k = 0; k < nv; k++) f[k] -= gamma[i] * q[k];
+  }
+  memset(f, 0, (size_t)nv * sizeof *f);
+  for (int i = n - 1; i >= 0; i--) {
+    for (int k = i + 1; k < n; k++) gamma[i] -= R[i][k] * gamma[k];
+    gamma[i] /= R[i][i];
+    const double *du = ns->pass.du + (size_t)of[i] * (size_t)nv;
+    for (int k = 0; k < nv; k++) f[k] += gamma[i] * du[k];
+  }
+  nonsmooth_weigh(ns, f, ns->pass.Q);
+  if (!(sqrt(perp_dot(nv, ns->pass.Q, ns->pass.Q)) <= FARTHEST * size)) return false;
+  for (int k = 0; k < nv; k++) u[k] -= f[k];
+  return true;
+}
+
+/* The passes begin anew at v, predicted from now on. */
+static perp_reason nonsmooth_anew(perp_nonsmooth *ns, int pass, const double *v, double *u)
+{
+  ns->pass.predicts = true;
+  ns->pass.from = pass;
+  memcpy(u, v, (size_t)ns->model->nv * sizeof *u);
+  return PERP_RUNNING;
+}
+
+perp_reason perp_nonsmooth_pass(perp_nonsmooth *ns, int pass, double step, const double *v,
+                                const double *f, double *u, double tol, int most)
+{
+  const perp_model *model = ns->model;
+  const size_t nv = (size_t)model->nv;
+  double moved = 0;
+  if (pass == 1) {
+    ns->pass.predicts = false;
+    ns->pass.from = 0;
+  }
+  const int now = pass - ns->pass.from;
+  for (int b = 0; b < model->n_bodies; b++) {
+    const double d = step * perp_point_speed(model->dim, f + model->nvb * b, ns->size);
+    if (!(d <= moved)) moved = d; /* a NaN stays one */
+  }
+  const perp_reason reason = nonsmooth_judge(ns, now, moved, tol, most);
+  ns->pass.moved = moved;
+  if (reason == PERP_MAX_ITER && !ns->pass.predicts) return nonsmooth_anew(ns, pass, v, u);
+  if (reason != PERP_RUNNING || !ns->pass.predicts) return reason;
+  if (now == 1) {
+    ns->pass.columns = 0;
+  } else {
+    ns->pass.slot = (ns->pass.slot + 1) % PERP_NONSMOOTH_DEPTH;
+    ns->pass.columns += ns->pass.columns < PERP_NONSMOOTH_DEPTH;
+    double *df = ns->pass.df + (size_t)ns->pass.slot * nv,
+           *du = ns->pass.du + (size_t)ns->pass.slot * nv;
+    for (size_t i = 0; i < nv; i++) {
+      df[i] = f[i] - ns->pass.f[i];
+      du[i] = u[i] - ns->pass.u[i];
+    }
+  }
+  memcpy(ns->pass.f, f, nv * sizeof *f);
+  memcpy(ns->pass.u, u, nv * sizeof *u);
+  nonsmooth_weigh(ns, f, ns->pass.r);
+  if (!nonsmooth_extrapolate(ns, ns->pass.r, u)) ns->pass.columns = 0;
+  return PERP_RUNNING;
 }
 
 void perp_nonsmooth_report(const perp_nonsmooth *ns, perp_step_info *info)

@@ -38,6 +38,8 @@ typedef struct perp_nonsmooth_memory {
   double impulse[3], slip;
 } perp_nonsmooth_memory;
 
+enum { PERP_NONSMOOTH_DEPTH = 8 };
+
 typedef struct perp_nonsmooth {
   perp_nonsmooth_opts o;
   const perp_model *model;
@@ -53,7 +55,11 @@ typedef struct perp_nonsmooth {
   double *slip;                  /* [n] */
   perp_nonsmooth_memory *memory; /* [n_memory] of the step before */
   perp_arena grown;
-  double moved; /* m, of the pass before */
+  struct { /* passes of the step: the last one; columns of differences, slot of the newest */
+    double moved, *f, *u, *r, *df, *du, *Q;
+    int columns, slot, from; /* from: pass before the first predicted one */
+    bool predicts;
+  } pass;
   double collision_s, lcp_s;
 } perp_nonsmooth;
 
@@ -83,10 +89,17 @@ double perp_nonsmooth_pressed(perp_nonsmooth *ns, const perp_constrained *k,
  * J_k v+ = J_k u - J_end u - C_t, u the estimate of v+ (NULL: none yet). */
 void perp_nonsmooth_joints(perp_constrained *k, const perp_eval *end, double t, const double *u,
                            double *room);
-/* After pass 1, 2, ... of a step, whose end is another one by `moved` m: PERP_EXACT when that is
- * below tol of the size or falls no longer below 1e-9 of it, PERP_RUNNING, or why the passes do not
- * end: PERP_NOT_FINITE of the first, PERP_MAX_ITER of others that diverge or are `most`. */
-perp_reason perp_nonsmooth_judge(perp_nonsmooth *ns, int pass, double moved, double tol, int most);
+/* After pass 1, 2, ... of a step from v [nv]: u [nv] is the velocity that it has found at the end,
+ * f [nv] its change, which moves points by f `step` m.  PERP_EXACT when that is below tol of the
+ * size or falls no longer below 1e-9 of it; PERP_RUNNING, and u is that of the next pass; or why
+ * the passes do not end: PERP_NOT_FINITE of the first, PERP_MAX_ITER.
+ *
+ * Where `most` plain passes do not end, or diverge, as many begin anew at v, each where the least
+ * change is predicted from up to PERP_NONSMOOTH_DEPTH earlier ones (Anderson's method; Walker and
+ * Ni 2011): u - sum gamma_j du_j with min |f - sum gamma_j df_j|, so that a few stiff springs are
+ * found, too. */
+perp_reason perp_nonsmooth_pass(perp_nonsmooth *ns, int pass, double step, const double *v,
+                                const double *f, double *u, double tol, int most);
 /* What a step has, for its report. */
 void perp_nonsmooth_report(const perp_nonsmooth *ns, perp_step_info *info);
 /* Seconds of collision and contact problems out of `integrate`; times may be NULL. */

@@ -20,10 +20,8 @@
  *
  * Neither gaps nor joints are in the equations on positions: what is off stays off (nonsmooth.h).
  * [+] is the exponential map with angular velocities in the body frame.  The forces at the end are
- * found by repeated solves with one factor, and not by Newton's method as in the paper: each pass
- * gains h |v| / size, h gamma |df/dv| / m and h^2 beta |df/dq| / m, so that springs stiffer than
- * that fail with PERP_MAX_ITER.  Order 2 between events, 1 across
- * them.
+ * found by repeated solves with one factor and Anderson's method, as those of moreau-jean, and not
+ * by Newton's method as in the paper.  Order 2 between events, 1 across them.
  *
  * No allocation but for more contacts than ever.  Cost per step: a factorization, a detection, and
  * for each pass an evaluation, a solve and a problem of contacts. */
@@ -141,19 +139,15 @@ static perp_reason nonsmooth_alpha_make_step(perp_stepper *s, double t, double h
   nonsmooth_alpha_end(w, h);
   for (int pass = 1;; pass++) {
     perp_eval_at(&w->end, model, t + h, s->q1);
-    memcpy(w->dv, w->u, size);
     if (!nonsmooth_alpha_pass(w, t + h, h, pass == 1)) return k->reason;
-    memcpy(w->u, k->a, size);
-    double moved = 0;
-    for (int b = 0; b < model->n_bodies; b++) {
-      double *change = w->dv + model->nvb * b;
-      for (int i = 0; i < model->nvb; i++) change[i] -= w->u[model->nvb * b + i];
-      const double d = h * perp_point_speed(model->dim, change, w->ns.size);
-      if (!(d <= moved)) moved = d; /* a NaN stays one */
+    for (int i = 0; i < model->nv; i++) {
+      w->dv[i] = k->a[i] - w->u[i];
+      w->u[i] = k->a[i];
     }
-    nonsmooth_alpha_end(w, h);
-    const perp_reason reason = perp_nonsmooth_judge(&w->ns, pass, moved, w->o.tol, w->o.iterations);
+    const perp_reason reason = perp_nonsmooth_pass(&w->ns, pass, h, w->s.v, w->dv, w->u, w->o.tol,
+                                                   w->o.iterations);
     if (reason < 0) return reason;
+    nonsmooth_alpha_end(w, h);
     if (reason == PERP_EXACT) break;
     s->grid.count.iterations++;
   }
