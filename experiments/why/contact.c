@@ -79,11 +79,20 @@ static const char *contact_body(const perp_model *model, int body, char *buf, si
   return buf;
 }
 
+void perp_why_pair(const perp_model *model, const perp_contact *contact, perp_why_places *pairs)
+{
+  char a[32], b[32], text[PERP_WHY_PLACE];
+  const int first = contact->body[0] < contact->body[1];
+  snprintf(text, sizeof text, "%s and %s", contact_body(model, contact->body[!first], a, sizeof a),
+           contact_body(model, contact->body[first], b, sizeof b));
+  perp_why_place(pairs, text);
+}
+
 /* The pair of bodies of row i. */
 static void contact_pair(const perp_model *model, const perp_contact_place *place,
                          const perp_lcp *lcp, int i, perp_why_places *pairs)
 {
-  char a[32], b[32], text[PERP_WHY_PLACE];
+  char text[PERP_WHY_PLACE];
   int c = -1;
   if (place != NULL && lcp->contact_of != NULL && lcp->contact_of[i] >= 0)
     c = lcp->contact_of[i];
@@ -95,11 +104,8 @@ static void contact_pair(const perp_model *model, const perp_contact_place *plac
   else if (c < 0 || c >= place->nc)
     snprintf(text, sizeof text, "a joint, limit or motor");
   else {
-    const perp_contact *contact = &place->contact[place->order[c]];
-    const int first = contact->body[0] < contact->body[1];
-    snprintf(text, sizeof text, "%s and %s",
-             contact_body(model, contact->body[!first], a, sizeof a),
-             contact_body(model, contact->body[first], b, sizeof b));
+    perp_why_pair(model, &place->contact[place->order[c]], pairs);
+    return;
   }
   perp_why_place(pairs, text);
 }

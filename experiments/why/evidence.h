@@ -32,6 +32,9 @@ void perp_why_contact(perp_ctx *ctx, const perp_model *model, const perp_contact
 /* Contacts at a state of the model that cannot be separated, as perp_why_contact. */
 void perp_why_gaps(perp_ctx *ctx, perp_model *model, double t, const double *q,
                    perp_why_evidence *e);
+/* Which bodies touch, in place of the pairs of a certificate whose rows have no contacts. */
+void perp_why_touching(perp_ctx *ctx, perp_model *model, const double *q, perp_why_evidence *e);
+void perp_why_pair(const perp_model *model, const perp_contact *contact, perp_why_places *pairs);
 /* Condition numbers of a dense, sparse or factored A as it is and with its rows and columns
  * scaled; rank.  Nothing beyond 400 rows. */
 void perp_why_condition(perp_ctx *ctx, const perp_lcp *lcp, double *condition, double *scaled,

@@ -94,22 +94,41 @@ static void gaps_solve(perp_ctx *ctx, perp_model *model, double t, const double 
   perp_lcp_problem_free(&p);
 }
 
-void perp_why_gaps(perp_ctx *ctx, perp_model *model, double t, const double *q,
-                   perp_why_evidence *e)
+/* Contacts nearer than the margin at q, in memory of *collision, which the caller destroys. */
+static int gaps_find(perp_ctx *ctx, perp_model *model, const double *q, const perp_why_evidence *e,
+                     perp_collision **collision, const perp_contact **contacts)
 {
   const int dim = perp_model_dim(model), nqb = dim == 3 ? 7 : 3;
-  perp_collision *collision = NULL;
+  *collision = NULL;
   if (perp_model_shapes(model) == 0 ||
-      perp_collision_create(ctx, model, GAPS_MARGIN * e->body, &collision) != PERP_OK)
-    return;
+      perp_collision_create(ctx, model, GAPS_MARGIN * e->body, collision) != PERP_OK)
+    return 0;
   perp_pose *memory = perp_xalloc((size_t)perp_model_bodies(model) + 1, sizeof *memory),
             *pose = memory + 1;
   for (int i = 0; i < dim; i++) pose[-1].R[i * (dim + 1)] = 1;
   for (int b = 0; b < perp_model_bodies(model); b++) perp_pose_of(dim, q + b * nqb, &pose[b]);
-  const perp_contact *contacts;
   int n = 0;
-  if (perp_collision_find(ctx, collision, pose, &contacts, &n) == PERP_OK && n > 0)
-    gaps_solve(ctx, model, t, q, n, contacts, e);
+  if (perp_collision_find(ctx, *collision, pose, contacts, &n) != PERP_OK) n = 0;
   free(memory);
+  return n;
+}
+
+void perp_why_gaps(perp_ctx *ctx, perp_model *model, double t, const double *q,
+                   perp_why_evidence *e)
+{
+  perp_collision *collision;
+  const perp_contact *contacts;
+  const int n = gaps_find(ctx, model, q, e, &collision, &contacts);
+  if (n > 0) gaps_solve(ctx, model, t, q, n, contacts, e);
+  perp_collision_destroy(collision);
+}
+
+void perp_why_touching(perp_ctx *ctx, perp_model *model, const double *q, perp_why_evidence *e)
+{
+  perp_collision *collision;
+  const perp_contact *contacts;
+  const int n = gaps_find(ctx, model, q, e, &collision, &contacts);
+  if (n > 0) e->contact.pairs = (perp_why_places){ 0 };
+  for (int i = 0; i < n; i++) perp_why_pair(model, &contacts[i], &e->contact.pairs);
   perp_collision_destroy(collision);
 }

@@ -17,7 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINEAR_FINE = 16, LINEAR_SHORT = 64, LINEAR_FEW = 2, LINEAR_WORK = 34, LINEAR_NV = 90 };
+enum {
+  LINEAR_FINE = 16,
+  LINEAR_SHORT = 64,
+  LINEAR_FEW = 2,
+  LINEAR_WORK = 34,
+  LINEAR_POWER = 40,
+  LINEAR_NV = 90
+};
 static const double LINEAR_EPS = 1e-6, /* of the size; velocities: of the size over the time */
     LINEAR_JUMP = 0.1, LINEAR_AGREE = 0.05,
                     LINEAR_REST = 3e-5; /* of three eps, or there is no derivative */
@@ -69,6 +76,25 @@ static bool linear_open(perp_ctx *ctx, const perp_request *request, double h, li
          perp_ode_create(ctx, &map->parts.ode, sys, h, &map->ode) == PERP_OK;
 }
 
+/* The simulation from (t, q1, v1) over `span`: q1, v1. */
+static bool linear_from(perp_ctx *ctx, const linear_map *map, double t, double span, double *q1,
+                        double *v1)
+{
+  const size_t nq = (size_t)map->nq, nv = (size_t)map->nv;
+  if (perp_sim_restart(ctx, map->sim, t, q1, v1) != PERP_OK) return false;
+  perp_step_info info = { 0 };
+  double now = t;
+  const double *a, *b;
+  for (int k = 0; k < 2 * LINEAR_SHORT && !perp_cell_same_time(now, t + span); k++) {
+    if (perp_sim_step(ctx, map->sim, t + span, &info) != PERP_OK || info.reason < 0) return false;
+    perp_sim_state(map->sim, &now, &a, &b);
+  }
+  perp_sim_state(map->sim, &now, &a, &b);
+  memcpy(q1, a, nq * sizeof *q1);
+  memcpy(v1, b, nv * sizeof *v1);
+  return perp_cell_same_time(now, t + span);
+}
+
 /* From (t, q, v), moved by eps along coordinate j, over `span`: q1, v1. */
 static bool linear_step(perp_ctx *ctx, const linear_map *map, double t, const double *q,
                         const double *v, int j, double eps, double span, double *q1, double *v1)
@@ -91,18 +117,7 @@ static bool linear_step(perp_ctx *ctx, const linear_map *map, double t, const do
     free(dq);
   } else
     v1[j - map->nv] += eps;
-  if (perp_sim_restart(ctx, map->sim, t, q1, v1) != PERP_OK) return false;
-  perp_step_info info = { 0 };
-  double now = t;
-  const double *a, *b;
-  for (int k = 0; k < 4 * LINEAR_FINE && !perp_cell_same_time(now, t + span); k++) {
-    if (perp_sim_step(ctx, map->sim, t + span, &info) != PERP_OK || info.reason < 0) return false;
-    perp_sim_state(map->sim, &now, &a, &b);
-  }
-  perp_sim_state(map->sim, &now, &a, &b);
-  memcpy(q1, a, nq * sizeof *q);
-  memcpy(v1, b, nv * sizeof *v);
-  return perp_cell_same_time(now, t + span);
+  return linear_from(ctx, map, t, span, q1, v1);
 }
 
 /* D [n n]; false: a step failed. */
@@ -282,6 +297,77 @@ static void linear_states(perp_ctx *ctx, const perp_request *request, perp_why_s
   linear_close(&fine);
 }
 
+/* Of large models: y = D x by a quotient of two steps, x = y / |y|, some times (power iteration).
+ * *growth: ln of the mean |y| of the last times, which is that of the largest |eigenvalue|. */
+static bool linear_power(perp_ctx *ctx, const linear_map *map, double t, const double *q,
+                         const double *v, double span, double scale, double *growth)
+{
+  perp_model *model = map->scene.model;
+  const size_t nq = (size_t)map->nq, nv = (size_t)map->nv;
+  double *memory = perp_xalloc(4 * (nq + nv) + 2 * nv, sizeof *memory), *q0 = memory, *q1 = q0 + nq,
+         *v0 = q1 + nq, *v1 = v0 + nv, *x = v1 + nv, *y = x + 2 * nv, *back = y + 2 * nv;
+  const double eps = LINEAR_EPS * scale;
+  double sum = 0;
+  bool done = map->sim != NULL;
+  for (size_t i = 0; i < 2 * nv; i++) x[i] = sin((double)i + 1) / sqrt((double)nv);
+  for (int k = 0; k < LINEAR_POWER && done; k++) {
+    for (int side = 0; side < 2 && done; side++) {
+      const double by = side == 0 ? -eps : eps;
+      double *to_q = side == 0 ? q0 : q1, *to_v = side == 0 ? v0 : v1;
+      for (size_t i = 0; i < nv; i++) {
+        back[i] = by * x[i];
+        to_v[i] = v[i] + by * x[nv + i] / span;
+      }
+      perp_model_retract(model, q, back, to_q);
+      done = (map->until == 0 || perp_clock_wall() < map->until) &&
+             linear_from(ctx, map, t, span, to_q, to_v);
+    }
+    if (!done) break;
+    perp_model_difference(model, q0, q1, y);
+    double size = 0;
+    for (size_t i = 0; i < nv; i++) {
+      y[i] /= 2 * eps;
+      y[nv + i] = (v1[i] - v0[i]) * span / (2 * eps);
+    }
+    for (size_t i = 0; i < 2 * nv; i++) size += y[i] * y[i];
+    size = sqrt(size);
+    done = isfinite(size) && size > 0;
+    for (size_t i = 0; i < 2 * nv && done; i++) x[i] = y[i] / size;
+    if (k >= LINEAR_POWER / 2) sum += log(size);
+  }
+  free(memory);
+  *growth = sum / (LINEAR_POWER - LINEAR_POWER / 2);
+  return done;
+}
+
+/* As perp_why_linearize, of a large model; the growth of the motion is that of 64 shorter steps.
+ */
+static void linear_large(perp_ctx *ctx, const perp_request *request, const perp_why_states *states,
+                         double scale, linear_map *step, perp_why_evidence *e)
+{
+  linear_map fine;
+  const bool open = linear_open(ctx, request, e->h / LINEAR_SHORT, &fine);
+  fine.until = step->until;
+  double worst = -HUGE_VAL;
+  for (int k = states->n - 1; k >= 0 && open; k--) {
+    double growth, same;
+    const double t = states->t[k], *q = states->q[k], *v = states->v[k];
+    if (!linear_power(ctx, step, t, q, v, e->h, scale, &growth) ||
+        !linear_power(ctx, &fine, t, q, v, e->h, scale, &same))
+      continue;
+    e->linear.excess += fmax(0, growth - 2 * fmax(0, same));
+    e->linear.states++;
+    if (growth - same <= worst) continue;
+    worst = growth - same;
+    e->linear.growth = growth;
+    e->linear.motion = fmax(0, same);
+    e->linear.t = t;
+    e->linear.known = true;
+  }
+  if (e->linear.states > 0) e->linear.excess /= e->linear.states;
+  linear_close(&fine);
+}
+
 void perp_why_linearize(perp_ctx *ctx, const perp_request *request, perp_why_states *states,
                         double seconds, perp_why_evidence *e)
 {
@@ -291,7 +377,9 @@ void perp_why_linearize(perp_ctx *ctx, const perp_request *request, perp_why_sta
   e->linear.nv = step.nv;
   if (e->bodies && !e->adaptive && states->n <= LINEAR_FEW && e->t < 10 * e->h)
     linear_states(ctx, request, states, e->h);
+  step.until = until;
   if (!open || step.n > 2 * LINEAR_NV) {
+    if (open && e->bodies && !e->adaptive) linear_large(ctx, request, states, scale, &step, e);
     linear_close(&step);
     return;
   }

@@ -46,7 +46,8 @@ typedef struct run_mind {
   double next_rank, next_state, large, began, limit; /* s; of the wall clock */
   double *ring, ring_t[RUN_RING];                    /* the last states q */
   int64_t ringed, failures;
-  int gaps; /* states at which contacts were looked at */
+  int gaps;     /* states at which contacts were looked at */
+  double spent; /* s, on measurements: not of the time limit */
   perp_contact_observer *observer;
 } run_mind;
 
@@ -248,20 +249,19 @@ static void run_last(run_mind *mind)
 {
   perp_why_evidence *e = mind->e;
   const int n = mind->ringed < RUN_RING ? (int)mind->ringed : RUN_RING;
-  for (int k = 0; k < n; k++) {
+  const double until = perp_clock_wall() + RUN_LINEAR / 4;
+  for (int k = n - 1; k >= 0 && perp_clock_wall() < until; k--) {
     const double sine = perp_why_rank(mind->run->scene.model, mind->ring_t[k],
                                       mind->ring + (size_t)mind->states.nq * (size_t)k, e);
     if (!(sine >= e->jacobian.sine_fail)) e->jacobian.sine_fail = sine;
   }
 }
 
-static void run_at(const perp_cell_run *run, const perp_step_info *info, void *user)
+static void run_look(const perp_cell_run *run, run_mind *mind)
 {
-  run_mind *mind = user;
   perp_why_evidence *e = mind->e;
   double t;
   const double *q, *v;
-  (void)info;
   if (mind->run == NULL) run_begin(mind, run);
   perp_cell_state(run, &t, &q, &v);
   e->t = t;
@@ -286,7 +286,9 @@ static void run_at(const perp_cell_run *run, const perp_step_info *info, void *u
     mind->gaps++;
     perp_why_gaps(mind->ctx, run->scene.model, t, q, e);
   }
-  if (run->scene.model != NULL && t >= mind->next_rank) {
+  /* at most a quarter of the time of the run */
+  const double elapsed = perp_clock_wall() - mind->began;
+  if (run->scene.model != NULL && t >= mind->next_rank && mind->spent <= 0.5 + 0.25 * elapsed) {
     mind->next_rank = t + e->t_end / RUN_RANKS;
     const int before = e->jacobian.least;
     perp_why_rank(run->scene.model, t, q, e);
@@ -294,13 +296,29 @@ static void run_at(const perp_cell_run *run, const perp_step_info *info, void *u
   }
 }
 
+static void run_at(const perp_cell_run *run, const perp_step_info *info, void *user)
+{
+  run_mind *mind = user;
+  const double start = perp_clock_wall();
+  (void)info;
+  run_look(run, mind);
+  mind->spent += perp_clock_wall() - start;
+}
+
 /* The run is over; where it stopped, its last states are looked at. */
 static void run_step(int64_t step, void *user)
 {
   run_mind *mind = user;
-  if (step < 0 && mind->examine && mind->run != NULL && isnan(mind->e->t_bad) &&
-      !perp_cell_same_time(mind->e->t, mind->e->t_end))
-    run_last(mind);
+  perp_why_evidence *e = mind->e;
+  if (step >= 0 || !mind->examine || mind->run == NULL) return;
+  if (isnan(e->t_bad) && !perp_cell_same_time(e->t, e->t_end)) run_last(mind);
+  bool pair = false;
+  for (int i = 0; i < e->contact.pairs.n; i++)
+    pair = pair || strstr(e->contact.pairs.at[i], " and ") != NULL;
+  if (e->contact.infeasible + e->contact.within > 0 && !pair && mind->ringed > 0)
+    perp_why_touching(
+        mind->ctx, mind->run->scene.model,
+        mind->ring + (size_t)mind->states.nq * (size_t)((mind->ringed - 1) % RUN_RING), e);
 }
 
 static void run_observe(void *user, const perp_contact_place *place, const perp_lcp *lcp,
@@ -362,7 +380,8 @@ static void run_commit(run_mind *mind)
 static perp_cut why_run_cut(void *user)
 {
   const run_mind *mind = user;
-  if (mind->limit > 0 && perp_clock_wall() - mind->began > mind->limit) return PERP_CUT_TIME;
+  if (mind->limit > 0 && perp_clock_wall() - mind->began - mind->spent > mind->limit)
+    return PERP_CUT_TIME;
   return (perp_cut)*perp_kept_cut(mind->kept);
 }
 

@@ -246,7 +246,8 @@ static void trial_rounds(trial_work *w, const perp_why_subject *subject)
     while (named < n && trial_whole(&list[named])) named++;
     const bool whole = named > 0;
     /* Others whose options remove half of the failure and more. */
-    while (whole && named < n && list[named].n_fixes > 0 &&
+    while (whole && before->reason >= 0 && before->cut == PERP_CUT_NONE && named < n &&
+           list[named].n_fixes > 0 &&
            list[named].fix[0]->severity <= HALF * perp_why_severity(before))
       named++;
     if (!whole && n > 0 && list[0].n_fixes > 0) named = 1;
