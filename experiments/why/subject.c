@@ -61,10 +61,31 @@ static void subject_number(perp_text *out, const char *flag, double value, const
   perp_text_add(out, " --%s %s%s", flag, text, unit);
 }
 
+/* The problem of a study is a file, or made by a command. */
+static void subject_problem(const char *path, perp_text *out)
+{
+  char family[64];
+  int n, seed, used = 0;
+  if (sscanf(path, "%63[^:]:n=%d,seed=%d%n", family, &n, &seed, &used) == 3) {
+    perp_text_add(out, "perp lcp generate %s --n %d --seed %d%s | perp lcp solve -", family, n,
+                  seed, path[used] != '\0' ? " --factored" : "");
+    return;
+  }
+  perp_text_add(out, "perp lcp solve ");
+  if (strcmp(path, "-") == 0)
+    perp_text_add(out, "-");
+  else
+    perp_shell_path(out, strncmp(path, "file:", 5) == 0 ? path + 5 : path);
+}
+
 void perp_why_command(const perp_why_subject *subject, perp_text *out)
 {
-  perp_text_add(out, subject->problem != NULL ? "perp lcp solve " : "perp simulate ");
-  perp_shell_path(out, subject->problem != NULL ? subject->path : subject->scene);
+  if (subject->problem != NULL)
+    subject_problem(subject->path, out);
+  else {
+    perp_text_add(out, "perp simulate ");
+    perp_shell_path(out, subject->scene);
+  }
   for (int i = 0; i < PERP_PARTS; i++) subject_flag(out, perp_part_name(i), subject->part[i]);
   if (subject->problem != NULL) {
     if (subject->tol != 1e-10) subject_number(out, "tol", subject->tol, "");

@@ -88,7 +88,14 @@ joints:
 STUDY = '''schema: perp-study/1
 study: { name: s, title: Two stabilizations, question: Which drifts?, seed: 1 }
 limits: { timeout: 30 s }
-grid: { scene: ["chain:links=6"], stab: [none, post] }
+grid: { scene: ["chain:links=6"], stab: [none, "post:velocity=true"] }
+'''
+
+PROBLEMS = '''schema: perp-study/1
+kind: lcp
+study: { name: l, title: Two solvers, question: Why does it fail?, seed: 1 }
+problems: { generate: { family: psd, n: 20 } }
+grid: { lcp: [pdas, "pgs:max_iter=3"] }
 '''
 
 os.chdir(tempfile.mkdtemp())
@@ -149,13 +156,22 @@ ok(code == 0 and d['failed'] and [c['cause'] for c in d['causes']] == ['coarse-s
 open('s.yaml', 'w').write(STUDY)
 code, out, err = run('s.yaml -o folder', 'run')
 ok(code == 0, f'a study: {code} {err.strip()[:200]}')
-for line in open('folder/plan.jsonl'):
-    cell = json.loads(line)
-    if 'id' not in cell:
-        continue
-    code, d = why('folder ' + cell['id'][:8])
+cells = [json.loads(line) for line in open('folder/plan.jsonl')][1:]
+for cell in cells:
+    code, d = why('folder ' + cell['cell'][:8])
     named = [c['cause'] for c in d['causes']]
-    ok(code == 0 and named == (['drift'] if '--stab none' in d['run'] else []), f'{d["run"]}: {named}')
+    ok(code == 0 and named == (['drift'] if cell['stab'] == 'none' else []), f'{d["run"]}: {named}')
+ok(len(cells) == 2, f'{len(cells)} runs of a study')
+open('l.yaml', 'w').write(PROBLEMS)
+code, out, err = run('l.yaml -o problems', 'run')
+cells = [json.loads(line) for line in open('problems/plan.jsonl')][1:]
+for cell in cells:
+    code, d = why('problems ' + cell['cell'][:8])
+    named = [c['cause'] for c in d['causes']]
+    ok(code == 0 and named == ['singular-jacobian' if cell['lcp'] == 'pdas' else 'budget'], f'{d["run"]}: {named}')
+    again = subprocess.run(d['works'].replace('perp ', PERP + ' '), shell=True, capture_output=True, text=True)
+    ok(again.returncode == 0, f'{d["works"]}: {again.returncode} {again.stderr.strip()[:200]}')
+ok(len(cells) == 2, f'{len(cells)} problems of a study')
 code, out, err = run('pendulum')
 ok(code == 0 and max(map(len, out.splitlines())) <= 80 and 'did not fail' in out, 'healthy, as text')
 code, out, err = run('chain:links=6 --stab none')
