@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""docs/tutorials/python.md, run as it stands: what it prints is what the page says.  And docs/reference/python.md is that of the
-docstrings, which has all public names."""
+"""The Python blocks of docs/tutorials/python.md and of all other pages, run as they stand: what they print is what the page says.
+And docs/reference/python.md is that of the docstrings, which has all public names."""
 import contextlib
 import importlib.util
 import io
@@ -28,26 +28,27 @@ if missing:
     skip(f'no {", ".join(missing)}', 'the tutorial runs')
     done()
 os.environ['MPLBACKEND'] = 'Agg'
-page = (root / 'docs/tutorials/python.md').read_text(encoding='utf-8')
-blocks = re.findall(r'```python\n(.*?)```\n(?:\n```text\n(.*?)```)?', page, re.S)
-ok(len(blocks) >= 10, 'the tutorial has programs', len(blocks))
+pages = {page: re.findall(r'```python\n(.*?)```\n(?:\n```text\n(.*?)```)?', page.read_text(encoding='utf-8'), re.S)
+         for page in sorted((root / 'docs').rglob('*.md'))}
+ok(len(pages[root / 'docs/tutorials/python.md']) >= 10, 'the tutorial has programs')
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    names = {}
-    for code, expected in blocks:
-        said = io.StringIO()
-        what = code.strip().splitlines()[0]
-        try:
-            with contextlib.redirect_stdout(said):
-                exec(compile(code, 'tutorial', 'exec'), names)
-        except Exception as why:
-            if 'script of' in str(why):  # a build without pages
-                skip(str(why), what)
+    for page, blocks in pages.items():
+        names = {}
+        for code, expected in blocks:
+            said = io.StringIO()
+            what = f'{page.name}: {code.strip().splitlines()[0]}'
+            try:
+                with contextlib.redirect_stdout(said):
+                    exec(compile(code, page.stem, 'exec'), names)
+            except Exception as why:
+                if 'script of' in str(why):  # a build without pages
+                    skip(str(why), what)
+                    continue
+                ok(False, what, repr(why))
                 continue
-            ok(False, what, repr(why))
-            continue
-        # the last digits of rounding errors are those of one machine
-        same = [re.sub(r'-?\d\.\d+e-1\d', 'tiny', text) for text in (said.getvalue(), expected)]
-        ok(same[0] == same[1], f'{what}: prints what the page says', said.getvalue())
+            # the last digits of rounding errors are those of one machine
+            same = [re.sub(r'-?\d\.\d+e-1\d', 'tiny', text) for text in (said.getvalue(), expected)]
+            ok(same[0] == same[1], f'{what}: prints what the page says', said.getvalue())
     os.chdir('/')
 done()
