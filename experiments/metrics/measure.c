@@ -162,7 +162,8 @@ static perp_status create_kkt(perp_ctx *ctx, perp_measure *m)
 perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_measure **out)
 {
   perp_model *model = scene->model;
-  perp_measure like = { .scene = scene,
+  perp_measure like = { .ctx = ctx,
+                        .scene = scene,
                         .model = model,
                         .nq = model != NULL ? perp_model_nq(model) : scene->ode->nq,
                         .nv = model != NULL ? perp_model_nv(model) : scene->ode->nv,
@@ -190,6 +191,9 @@ perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_mea
     m->contact.weight += perp_model_body(model, b)->mass.mass * fabs(scene->gravity);
   for (int i = 0; i < scene->n_gauges; i++)
     if (scene->gauge[i].restart != NULL) scene->gauge[i].restart(scene->gauge[i].user);
+  const perp_desc *metric;
+  for (int i = 0; (metric = perp_plugin_at(ctx, PERP_KIND_metric, i)) != NULL; i++)
+    if (metric->caps & PERP_METRIC_MOTION) m->motion.wanted = true;
   measure_conserved(m);
   if (model != NULL && !measure_surfaces_plain(m)) m->contact.undissipated = nan("");
   perp_status status = create_collision(ctx, m);
@@ -207,6 +211,7 @@ void perp_measure_destroy(perp_measure *m)
   if (m->scratch.kkt_desc != NULL)
     ((const perp_kkt_desc *)m->scratch.kkt_desc)->destroy(m->scratch.kkt_ws);
   perp_collision_destroy(m->scratch.collision);
+  free(m->motion.row);
   free(m);
 }
 
@@ -407,9 +412,36 @@ static void measure_contact_laws(perp_measure *m, const double *v, const perp_st
   }
 }
 
+/* A further state of the motion.  Without memory there is none any more: row NULL, room < 0. */
+static void measure_keep(perp_measure *m, double t, const double *q, const double *v)
+{
+  const size_t width = 1 + (size_t)m->nq + (size_t)m->nv;
+  if (m->states >= m->motion.room && m->motion.room >= 0) {
+    const int64_t room = 2 * m->states + 64;
+    double *row = realloc(m->motion.row, (size_t)room * width * sizeof *row);
+    if (row == NULL) free(m->motion.row);
+    m->motion.row = row;
+    m->motion.room = row != NULL ? room : -1;
+  }
+  if (m->motion.row == NULL) return;
+  double *row = m->motion.row + (size_t)m->states * width;
+  row[0] = t;
+  memcpy(row + 1, q, (size_t)m->nq * sizeof *row);
+  if (m->nv > 0) memcpy(row + 1 + m->nq, v, (size_t)m->nv * sizeof *row);
+}
+
+int64_t perp_measure_motion(const perp_measure *m, const double **row)
+{
+  *row = m->motion.row;
+  if (m->motion.row != NULL || m->states == 0) return m->states;
+  PERP_FAIL(m->ctx, PERP_ERR_NOMEM, "no memory for the motion of the run, which a metric reads");
+  return -1;
+}
+
 void perp_measure_state(perp_measure *m, double t, const double *q, const double *v,
                         const perp_step_info *info)
 {
+  if (m->motion.wanted) measure_keep(m, t, q, v);
   const bool first = m->states++ == 0;
   m->now.t = t;
   m->now.err_q = m->now.err_v = m->now.err_tip = nan("");

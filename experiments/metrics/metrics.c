@@ -201,14 +201,23 @@ const char *perp_metric_count(const char *name)
   return largest && strncmp(name, "err.", 4) == 0 ? "err.compared" : NULL;
 }
 
-perp_status perp_register_metrics(perp_ctx *ctx)
-{
 #define METRIC(id, title, units, way, bits, expression, meaning) { PERP_KIND_metric, &desc_##id.d },
-  static const perp_plugin table[] = {
+static const perp_plugin table[] = {
 #include "experiments/metrics/metrics.def"
-    { PERP_KIND_NONE, NULL }
-  };
+  { PERP_KIND_NONE, NULL }
+};
 #undef METRIC
 #undef GAUGE
+
+perp_status perp_register_metrics(perp_ctx *ctx)
+{
   return perp_register_own(ctx, table);
+}
+
+bool perp_measure_figure(const perp_measure *measure, int i, const char **name, double *value)
+{
+  if (table[i].kind == PERP_KIND_NONE) return false;
+  *name = table[i].d->name;
+  *value = ((const perp_metric_desc *)(const void *)table[i].d)->value(measure);
+  return true;
 }

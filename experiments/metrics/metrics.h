@@ -26,7 +26,8 @@ typedef struct perp_metric_desc {
 
 enum {
   PERP_METRIC_TIMING = 1 << 0, /* differs from run to run */
-  PERP_METRIC_GAUGE = 1 << 1   /* a figure that the scene measures: perp_gauge */
+  PERP_METRIC_GAUGE = 1 << 1,  /* a figure that the scene measures: perp_gauge */
+  PERP_METRIC_MOTION = 1 << 2  /* reads perp_measure_motion */
 };
 
 /* The metric that counts the comparisons of which the named one is the largest; NULL: it is no
@@ -56,6 +57,7 @@ void perp_solution_steps_add(perp_solution_steps *s, const perp_contact_count *a
  * of its kind: lengths, or rotations) is divided by that largest column instead, and by 1 when all
  * are zero. */
 struct perp_measure {
+  perp_ctx *ctx; /* of create; for a metric that fails, which says so there and answers NaN */
   const perp_scene *scene;
   perp_model *model; /* NULL: a plain ODE problem */
   int nq, nv, m;
@@ -110,6 +112,11 @@ struct perp_measure {
     bool lambda_waits;
     bool released; /* a joint holds no more: there are no exact multipliers of its rows */
   } before;
+  struct { /* all states, where a metric with PERP_METRIC_MOTION is known */
+    double *row;
+    int64_t room;
+    bool wanted;
+  } motion;
   struct {
     double *C, *rate, *f, *a, *c;
     const void *kkt_desc;
@@ -129,6 +136,11 @@ void perp_measure_destroy(perp_measure *measure);
  * than before. */
 void perp_measure_state(perp_measure *measure, double t, const double *q, const double *v,
                         const perp_step_info *info);
+/* The states so far, *row [states][1 + nq + nv]: t, q, v of each.  -1, and measure->ctx says why:
+ * they were not kept, as there was no memory.  *row lives until the next state. */
+int64_t perp_measure_motion(const perp_measure *measure, const double **row);
+/* The i-th metric of perp itself (no plug-in): its name and value.  false: there are no more. */
+bool perp_measure_figure(const perp_measure *measure, int i, const char **name, double *value);
 /* max_i |x_i|, 0 of none. */
 double perp_measure_largest(int n, const double *x);
 /* Compare that state with the truth (q_ref, v_ref) of its time.  The multipliers of the next step

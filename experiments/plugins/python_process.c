@@ -22,8 +22,8 @@ struct request_head {
   uint64_t size;
 };
 struct answer_head {
-  int32_t raised; /* 1: what follows is text, the exception; 2: it had no memory */
-  int32_t unused;
+  int32_t raised;   /* 1: what follows is text, the exception; 2: it had no memory */
+  int32_t question; /* > 0: no answer yet, but something that it asks */
   uint64_t size;
 };
 /* Where serve.py finds its end. */
@@ -206,10 +206,17 @@ perp_status perp_python_receive(perp_ctx *ctx, perp_python *python, void *bytes,
 
 perp_status perp_python_answer(perp_ctx *ctx, perp_python *python, size_t *size)
 {
+  int question;
+  return perp_python_listen(ctx, python, &question, size);
+}
+
+perp_status perp_python_listen(perp_ctx *ctx, perp_python *python, int *question, size_t *size)
+{
   struct answer_head head;
   char text[400], rest[4096];
   PERP_TRY(perp_python_receive(ctx, python, &head, sizeof head));
   *size = head.size;
+  *question = head.question;
   if (!head.raised) return PERP_OK;
   const size_t n = head.size < sizeof text ? head.size : sizeof text - 1;
   PERP_TRY(perp_python_receive(ctx, python, text, n));

@@ -24,10 +24,14 @@ typedef struct perp_python {
 
 /* Requests, as serve.py has them. */
 typedef enum perp_python_op {
-  PERP_PYTHON_DESCRIBE, /* -> JSON: the solvers of the file */
-  PERP_PYTHON_CREATE,   /* JSON: solver, max_n, options -> nothing */
+  PERP_PYTHON_DESCRIBE, /* -> JSON: the methods of the file */
+  PERP_PYTHON_CREATE,   /* JSON: method, max_n, options -> nothing */
   PERP_PYTHON_SOLVE,    /* a problem -> an answer, see python_solver.c */
-  PERP_PYTHON_DESTROY   /* -> nothing */
+  PERP_PYTHON_DESTROY,  /* -> nothing */
+  PERP_PYTHON_STEP,     /* a state -> the next one, see python_stepper.c; asks back */
+  PERP_PYTHON_CONTACT,  /* an island -> an answer */
+  PERP_PYTHON_METRIC,   /* a run -> a number; id: which metric of the file */
+  PERP_PYTHON_REPLY     /* to what it asked back */
 } perp_python_op;
 
 /* Where the Python package is: of the source tree that the launcher names, installed, of the tree
@@ -48,6 +52,8 @@ void perp_python_send(perp_python *python, const void *bytes, size_t size);
 /* The head of the answer: the size of what follows.  PERP_ERR_EXTERNAL: it raised an exception, or
  * has ended; the message says what and where. */
 perp_status perp_python_answer(perp_ctx *ctx, perp_python *python, size_t *size);
+/* The same, or a question: *question > 0, which PERP_PYTHON_REPLY answers. */
+perp_status perp_python_listen(perp_ctx *ctx, perp_python *python, int *question, size_t *size);
 perp_status perp_python_receive(perp_ctx *ctx, perp_python *python, void *bytes, size_t size);
 /* CPU seconds that it has taken so far. */
 double perp_python_cpu(const perp_python *python);

@@ -1,42 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A solver in Python is asked over a socket (python_process.h): the problem goes there, lambda
- * comes back.  What its process spends is charged to the clock of the thread that asked, by the
- * clock of the system and not by its own word. */
+/* LCP solvers in Python: the problem goes there, lambda comes back.  And what a file says it has.
+ */
 #include "experiments/plugins/python_solver.h"
 
 #include "experiments/base/fence.h"
-#include "experiments/plugins/python_process.h"
+#include "experiments/plugins/python_method.h"
 #include "experiments/study/describe.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SOLVERS = 16 };
-
-/* One solver of one file. */
-typedef struct solver {
-  perp_python *python;
-  int number; /* in its file */
-  perp_lcp_desc desc;
-} solver;
-static solver solvers[MOST_SOLVERS];
-static int n_solvers;
-
-/* Threads that solve islands ask one after the other. */
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static int n_methods;
 
 /* ---- solving ---- */
 
-struct ws {
-  const solver *s;
-  int id;
-};
-
-/* What stands before the arrays of a problem and of an answer; serve.py reads and writes the same.
- */
+/* What stands before the arrays of a problem; serve.py reads the same. */
 struct problem_head {
   int32_t n, parts; /* parts: bits: the arrays below that are there, and BRIEF */
   double tol, tol_data, work;
@@ -51,69 +30,6 @@ enum {
   PART_CONE = 64,
   BRIEF = 128 /* no array */
 };
-struct solution_head {
-  char reason[32];
-  int64_t iterations, factorizations, matvecs, fallbacks;
-  double work;
-};
-
-static perp_status python_solver_call(perp_ctx *ctx, perp_python *python, perp_python_op op, int id,
-                                      const char *text)
-{
-  size_t size = text != NULL ? strlen(text) : 0;
-  pthread_mutex_lock(&turn);
-  perp_status status = perp_python_start(ctx, python, 0);
-  if (status == PERP_OK) {
-    perp_python_ask(python, op, id, size);
-    perp_python_send(python, text, size);
-    status = perp_python_answer(ctx, python, &size);
-  }
-  pthread_mutex_unlock(&turn);
-  return status;
-}
-
-static void python_solver_destroy(void *ws)
-{
-  struct ws *work = ws;
-  perp_ctx quiet;
-  if (work == NULL) return;
-  perp_ctx_init(&quiet);
-  /* one that has ended has nothing to give back */
-  if (work->s->python->pid > 0)
-    python_solver_call(&quiet, work->s->python, PERP_PYTHON_DESTROY, work->id, NULL);
-  free(work);
-}
-
-static perp_status python_solver_create(perp_ctx *ctx, int which, int max_n, const void *opts,
-                                        void **ws)
-{
-  static int created;
-  const solver *s = &solvers[which];
-  const perp_desc *desc = &s->desc.d;
-  *ws = NULL;
-  struct ws *work = malloc(sizeof *work);
-  if (work == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", desc->name);
-  pthread_mutex_lock(&turn);
-  *work = (struct ws){ s, ++created };
-  pthread_mutex_unlock(&turn);
-  json_t *options = json_object();
-  for (const perp_opt *opt = desc->opts; opt != NULL && opt->type != PERP_OPT_END; opt++) {
-    char value[PERP_TEXT_MAX];
-    perp_opt_format(opt, opts, value, sizeof value);
-    json_object_set_new(options, opt->key, json_string(value));
-  }
-  json_t *words = json_pack("{si si so}", "solver", s->number, "max_n", max_n, "options", options);
-  char *text = json_dumps(words, JSON_COMPACT);
-  json_decref(words);
-  const perp_status status = python_solver_call(ctx, s->python, PERP_PYTHON_CREATE, work->id, text);
-  free(text);
-  if (status == PERP_OK)
-    *ws = work;
-  else
-    free(work);
-  return status;
-}
-
 static void python_solver_send_problem(perp_python *python, int id, const perp_lcp *lcp,
                                        const double *lambda)
 {
@@ -148,61 +64,30 @@ static void python_solver_send_problem(perp_python *python, int id, const perp_l
     if (parts[i].array != NULL) perp_python_send(python, parts[i].array, parts[i].size);
 }
 
-/* serve.py has looked at all of it: the reason is one of perp, counts are counts. */
-static perp_status python_solver_receive(perp_ctx *ctx, perp_python *python, int n, double *lambda,
-                                         double *certificate, perp_stats *stats)
-{
-  struct solution_head head;
-  size_t size;
-  PERP_TRY(perp_python_answer(ctx, python, &size));
-  PERP_TRY(perp_python_receive(ctx, python, &head, sizeof head));
-  PERP_TRY(perp_python_receive(ctx, python, lambda, (size_t)n * sizeof *lambda));
-  for (int i = 0; i < n; i++) {
-    double z;
-    PERP_TRY(perp_python_receive(ctx, python, &z, sizeof z));
-    if (certificate != NULL) certificate[i] = z;
-  }
-  int reason = PERP_NONE_WITHIN;
-  while (reason <= PERP_REGULARIZED && strcmp(perp_reason_name(reason), head.reason) != 0) reason++;
-  stats->reason = (perp_reason)reason;
-  stats->iterations = (int)head.iterations;
-  stats->factorizations = (int)head.factorizations;
-  stats->matvecs = head.matvecs;
-  stats->fallbacks = (int)head.fallbacks;
-  stats->work = head.work;
-  return PERP_OK;
-}
-
 static perp_status python_solver_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                        double *certificate, perp_stats *stats)
 {
-  const struct ws *work = ws;
-  perp_python *python = work->s->python;
+  const perp_python_work *work = ws;
+  perp_python *python = work->method->python;
   perp_no_certificate(lcp, certificate);
-  pthread_mutex_lock(&turn);
-  const double before = perp_python_cpu(python);
+  perp_python_begin(python);
   python_solver_send_problem(python, work->id, lcp, lambda);
-  const perp_status status = python_solver_receive(ctx, python, lcp->n, lambda, certificate, stats);
-  if (status == PERP_OK) perp_clock_charge(fmax(0, perp_python_cpu(python) - before));
-  pthread_mutex_unlock(&turn);
+  const perp_status status = perp_python_solution(ctx, python, lcp->n, lambda, certificate, stats);
+  perp_python_end(python);
   return status;
 }
 
-/* A descriptor's create is told its options and not its name: each has its own. */
 /* clang-format off */
-#define EACH(DO) \
-  DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) \
-  DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
 #define CREATE(k) \
   static perp_status python_solver_create_##k(perp_ctx *ctx, int max_n, const void *opts, \
                                               void **ws) \
   { \
-    return python_solver_create(ctx, k, max_n, opts, ws); \
+    return perp_python_create(ctx, k, max_n, opts, ws); \
   }
 #define NAME(k) python_solver_create_##k,
-EACH(CREATE)
-static perp_status (*const creates[MOST_SOLVERS])(perp_ctx *, int, const void *, void **) = {
-  EACH(NAME)
+PERP_PYTHON_EACH(CREATE)
+static perp_status (*const creates[PERP_PYTHON_MOST])(perp_ctx *, int, const void *, void **) = {
+  PERP_PYTHON_EACH(NAME)
 };
 /* clang-format on */
 
@@ -246,9 +131,12 @@ static perp_status python_solver_capabilities(perp_ctx *ctx, const char *path, c
   return PERP_OK;
 }
 
-/* The rows of the options, and where each stands in a struct that nobody else knows. */
-static void python_solver_options(const json_t *list, perp_desc *desc)
+/* The rows of the options, and where each stands in a struct that nobody else knows, behind those
+ * of all methods of the kind. */
+static void python_solver_options(perp_kind kind, const json_t *list, perp_desc *desc)
 {
+  static const perp_opt control[] = { PERP_ODE_CONTROL_OPTIONS(perp_ode_control) };
+  const size_t common = kind == PERP_KIND_ode ? sizeof control / sizeof *control : 0;
   static const struct {
     const char *name;
     perp_opt_type type;
@@ -259,10 +147,11 @@ static void python_solver_options(const json_t *list, perp_desc *desc)
                 { "enum", PERP_OPT_ENUM, sizeof(int), sizeof(int) },
                 { "text", PERP_OPT_TEXT, PERP_TEXT_MAX, 1 } };
   const size_t n = json_array_size(list);
-  if (n == 0) return;
-  perp_opt *rows = perp_pool_alloc(&kept, n + 1, sizeof *rows);
-  size_t at = 0, i, k;
+  if (common + n == 0) return;
+  perp_opt *all = perp_pool_alloc(&kept, common + n + 1, sizeof *all), *rows = all + common;
+  size_t at = common > 0 ? sizeof(perp_ode_control) : 0, i, k;
   json_t *j, *choice;
+  if (common > 0) memcpy(all, control, sizeof control);
   json_array_foreach(list, i, j)
   {
     const char *type = json_string_value(json_object_get(j, "type"));
@@ -288,45 +177,83 @@ static void python_solver_options(const json_t *list, perp_desc *desc)
         names[k] = perp_pool_strdup(&kept, json_string_value(choice));
     rows[i].choices = names;
   }
-  desc->opts = rows;
+  desc->opts = all;
   desc->opts_size = (at + sizeof(double) - 1) / sizeof(double) * sizeof(double);
+}
+
+static int python_solver_number(const json_t *j, const char *key)
+{
+  return (int)json_integer_value(json_object_get(j, key));
+}
+
+/* What the kinds have beyond the head. */
+static perp_status python_solver_of_kind(perp_ctx *ctx, const json_t *j, int k, perp_kind kind)
+{
+  perp_python_method *m = &perp_python_methods[k];
+  const bool motion = json_is_true(json_object_get(j, "motion")),
+             friction = json_is_true(json_object_get(j, "friction"));
+  switch (kind) {
+  case PERP_KIND_lcp:
+    PERP_TRY(python_solver_capabilities(ctx, m->python->file, json_object_get(j, "declares"),
+                                        &m->desc.d.caps));
+    m->desc.lcp.create = creates[k];
+    m->desc.lcp.solve = python_solver_solve;
+    m->desc.lcp.destroy = perp_python_destroy;
+    m->desc.lcp.serves = python_solver_text(j, "serves");
+    m->desc.lcp.ties = python_solver_text(j, "ties");
+    m->desc.lcp.cost = python_solver_text(j, "cost");
+    m->desc.lcp.counts = python_solver_text(j, "counts");
+    break;
+  case PERP_KIND_ode:
+    m->desc.ode.order = python_solver_number(j, "order");
+    m->desc.ode.stages = python_solver_number(j, "stages");
+    m->desc.ode.error_order = python_solver_number(j, "error_order");
+    m->desc.d.caps |= m->desc.ode.error_order > 0 ? PERP_ODE_EMBEDDED : 0;
+    perp_python_integrator(k);
+    break;
+  case PERP_KIND_contact:
+    m->desc.d.caps |= PERP_CAP_ALLOCATES | (friction ? PERP_CONTACT_FRICTION : 0);
+    perp_python_law(k);
+    break;
+  default:
+    m->desc.d.caps |= motion ? PERP_METRIC_MOTION : 0;
+    m->desc.metric.unit = python_solver_text(j, "unit");
+    m->desc.metric.better = python_solver_text(j, "better");
+    perp_python_metric(k);
+  }
+  return PERP_OK;
 }
 
 static perp_status python_solver_describe(perp_ctx *ctx, const json_t *list, perp_python *python,
                                           const perp_outside **out)
 {
   static const perp_layout nothing[] = { { NULL, 0 } };
+  static const perp_kind kinds[] = { PERP_KIND_lcp, PERP_KIND_ode, PERP_KIND_contact,
+                                     PERP_KIND_metric };
   const size_t n = json_array_size(list);
-  if (n_solvers + n > MOST_SOLVERS)
-    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: more than %d solvers in Python", python->file,
-                     MOST_SOLVERS);
+  if (n_methods + n > PERP_PYTHON_MOST)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: more than %d methods in Python", python->file,
+                     PERP_PYTHON_MOST);
   perp_plugin *plugins = perp_pool_alloc(&kept, n + 1, sizeof *plugins);
   perp_outside *outside = perp_pool_alloc(&kept, 1, sizeof *outside);
   size_t i;
   json_t *j;
   json_array_foreach(list, i, j)
   {
-    const int k = n_solvers + (int)i;
-    unsigned caps = 0;
-    PERP_TRY(python_solver_capabilities(ctx, python->file, json_object_get(j, "declares"), &caps));
-    solvers[k] = (solver){ python,
-                           (int)i,
-                           { .d = { .name = python_solver_text(j, "name"),
-                                    .summary = python_solver_text(j, "summary"),
-                                    .reference = python_solver_text(j, "reference"),
-                                    .equation = python_solver_text(j, "equation"),
-                                    .caps = caps },
-                             .create = creates[k],
-                             .solve = python_solver_solve,
-                             .destroy = python_solver_destroy,
-                             .serves = python_solver_text(j, "serves"),
-                             .ties = python_solver_text(j, "ties"),
-                             .cost = python_solver_text(j, "cost"),
-                             .counts = python_solver_text(j, "counts") } };
-    python_solver_options(json_object_get(j, "options"), &solvers[k].desc.d);
-    plugins[i] = (perp_plugin){ PERP_KIND_lcp, &solvers[k].desc.d };
+    const int k = n_methods + (int)i;
+    const char *kind = json_string_value(json_object_get(j, "kind"));
+    int at = 0;
+    while (at < 3 && strcmp(perp_kind_name(kinds[at]), kind) != 0) at++;
+    perp_python_methods[k] = (perp_python_method){ .python = python, .number = (int)i };
+    perp_python_methods[k].desc.d = (perp_desc){ .name = python_solver_text(j, "name"),
+                                                 .summary = python_solver_text(j, "summary"),
+                                                 .reference = python_solver_text(j, "reference"),
+                                                 .equation = python_solver_text(j, "equation") };
+    PERP_TRY(python_solver_of_kind(ctx, j, k, kinds[at]));
+    python_solver_options(kinds[at], json_object_get(j, "options"), &perp_python_methods[k].desc.d);
+    plugins[i] = (perp_plugin){ kinds[at], &perp_python_methods[k].desc.d };
   }
-  n_solvers += (int)n;
+  n_methods += (int)n;
   *outside = (perp_outside){ PERP_OUTSIDE_MAGIC, PERP_ABI, nothing, plugins };
   *out = outside;
   return PERP_OK;

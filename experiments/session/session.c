@@ -308,6 +308,7 @@ void perp_session_close(perp_session *face)
   session *s = (session *)face;
   if (s == NULL) return;
   perp_replay_destroy(s->replay);
+  perp_measure_destroy(s->measure);
   perp_step_forces_destroy(s->forces);
   perp_gradient_destroy(s->gradient);
   perp_sim_destroy(s->sim);
@@ -345,6 +346,7 @@ perp_status perp_session_restart(perp_session *face, double t, const double *q, 
                           : perp_ode_restart(s->ctx, s->ode, t, q, v));
   session_forget(s);
   if (s->gradient != NULL) PERP_TRY(perp_gradient_reset(s->ctx, s->gradient));
+  if (s->measure != NULL) PERP_TRY(perp_session_measure(face, true));
   return s->replay != NULL ? perp_session_frame(s, s->replay) : PERP_OK;
 }
 
@@ -352,6 +354,7 @@ static perp_status session_once(session *s, double t_max)
 {
   perp_session *f = &s->face;
   perp_stats stats = { 0 };
+  s->ctx->status = PERP_OK;
   if (s->gradient != NULL)
     PERP_TRY(perp_gradient_step(s->ctx, s->gradient, t_max, &s->info));
   else if (s->sim != NULL)
@@ -368,12 +371,14 @@ static perp_status session_once(session *s, double t_max)
   f->n_contacts = known ? s->info.n_contacts : 0;
   f->contact = known ? s->info.contacts : NULL;
   f->impulse = known ? s->info.impulse : NULL;
+  PERP_TRY(perp_cell_raised(s->ctx, &s->info));
   if (f->reason < 0) {
     const bool more = s->info.cause != NULL && s->info.cause[0] != '\0';
     return PERP_FAIL(s->ctx, PERP_ERR_EXTERNAL, "stopped at t = %.9g s: %s%s%s", f->t,
                      perp_reason_name(s->info.reason), more ? ": " : "", more ? s->info.cause : "");
   }
   f->steps++;
+  if (s->measure != NULL) perp_measure_state(s->measure, f->t, f->q, f->v, &s->info);
   if (s->replay != NULL) PERP_TRY(perp_session_frame(s, s->replay));
   for (int i = 0; i < f->nq + f->nv; i++)
     if (!(fabs(f->q[i]) <= s->bound)) {
@@ -448,6 +453,49 @@ perp_status perp_session_gradient(perp_session *face, const perp_gradient_wrt *w
   }
   if (out != NULL) *out = s->gradient;
   return status;
+}
+
+perp_status perp_session_measure(perp_session *face, bool on)
+{
+  session *s = (session *)face;
+  perp_measure_destroy(s->measure);
+  s->measure = NULL;
+  if (!on) return PERP_OK;
+  PERP_TRY(perp_measure_create(s->ctx, &s->scene, &s->measure));
+  perp_measure_state(s->measure, face->t, face->q, face->v, NULL);
+  return PERP_OK;
+}
+
+perp_status perp_session_metric(perp_session *face, int i, const char **name, double *value)
+{
+  session *s = (session *)face;
+  perp_measure *m = s->measure;
+  const perp_desc *desc = perp_plugin_at(s->ctx, PERP_KIND_metric, i);
+  *name = desc != NULL ? desc->name : NULL;
+  if (m == NULL) return PERP_FAIL(s->ctx, PERP_ERR_ARG, "metrics have to be requested first");
+  if (desc == NULL) return PERP_OK;
+  const perp_contact_count *contacts = s->sim != NULL ? perp_sim_contacts(s->sim) : NULL;
+  if (s->sim != NULL)
+    perp_sim_counters(s->sim, &m->run.ode, &m->run.kkt);
+  else
+    m->run.ode = *perp_ode_count(s->ode);
+  m->run.has_contacts = contacts != NULL;
+  if (contacts != NULL) m->run.contacts = *contacts;
+  s->ctx->status = PERP_OK;
+  *value = ((const perp_metric_desc *)(const void *)desc)->value(m);
+  return s->ctx->status;
+}
+
+int64_t perp_session_motion(const perp_measure *measure, int *nq, int *nv, const double **row)
+{
+  *nq = measure->nq;
+  *nv = measure->nv;
+  return perp_measure_motion(measure, row);
+}
+
+bool perp_session_figure(const perp_measure *measure, int i, const char **name, double *value)
+{
+  return perp_measure_figure(measure, i, name, value);
 }
 
 const char *perp_session_part(const perp_session *face, const char *kind)

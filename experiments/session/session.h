@@ -8,6 +8,7 @@
 #ifndef PERP_SESSION_H
 #define PERP_SESSION_H
 
+#include "experiments/metrics/metrics.h"
 #include "models/formulations/step_forces.h"
 #include "models/multibody/element.h"
 #include "models/multibody/reaction.h"
@@ -99,6 +100,16 @@ perp_status perp_session_truth(perp_session *session, double t, double *q, doubl
  * the same to the last bit. */
 perp_status perp_session_gradient(perp_session *session, const perp_gradient_wrt *wrt, int n,
                                   perp_gradient **out);
+
+/* Measure each state from now on, for metrics; false: stop.  A restart begins anew. */
+perp_status perp_session_measure(perp_session *session, bool on);
+/* The i-th metric that ctx knows: *value, NaN where it is not defined: without comparisons with the
+ * reference solution, which perp_session_truth tells, and without times.  *name NULL: there are no
+ * more.  PERP_ERR_ARG: nothing was measured; PERP_ERR_EXTERNAL: the metric failed. */
+perp_status perp_session_metric(perp_session *session, int i, const char **name, double *value);
+/* What a metric from outside reads of its measure: perp_measure_motion and perp_measure_figure. */
+int64_t perp_session_motion(const perp_measure *measure, int *nq, int *nv, const double **row);
+bool perp_session_figure(const perp_measure *measure, int i, const char **name, double *value);
 
 /* Record each state from now on, for a page; false: stop.  PERP_ERR_UNSUPPORTED: no bodies, or more
  * than 10 000. */

@@ -25,6 +25,7 @@ typedef struct session {
   perp_step_forces *forces; /* NULL until somebody asks */
   perp_gradient *gradient;  /* NULL: no derivatives */
   perp_replay *replay;      /* NULL: nothing is recorded */
+  perp_measure *measure;    /* NULL: no metrics */
   double bound, *room;
   char name[PERP_SPEC_MAX], part[PERP_PARTS][PERP_SPEC_MAX];
 } session;

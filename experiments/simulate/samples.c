@@ -27,7 +27,9 @@ perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *r)
   if (!r->adaptive || !(r->request->want_series || replay)) return PERP_OK;
   r->plain = r->scene;
   r->plain.n_gauges = 0; /* they see the march alone */
-  return perp_measure_create(ctx, &r->plain, &r->between);
+  PERP_TRY(perp_measure_create(ctx, &r->plain, &r->between));
+  r->between->motion.wanted = false;
+  return PERP_OK;
 }
 
 void perp_samples_destroy(perp_cell_run *r)

@@ -22,8 +22,8 @@ enum { FIRST = 8, SHORT = 10 };
 
 typedef perp_cell_run run;
 
-static void simulate_read_metrics(const perp_ctx *ctx, const perp_measure *measure,
-                                  perp_result *result);
+static perp_status simulate_read_metrics(perp_ctx *ctx, const perp_measure *measure,
+                                         perp_result *result);
 
 /* ---- the request ---- */
 
@@ -126,7 +126,7 @@ static void simulate_read_state(const run *r, perp_result *result, const double 
 }
 
 /* Hand over what there is so far, now and then. */
-static void simulate_keep(const perp_ctx *ctx, run *r)
+static void simulate_keep(perp_ctx *ctx, run *r)
 {
   const perp_minder *minder = r->request->minder;
   if (minder == NULL) return;
@@ -142,7 +142,8 @@ static void simulate_keep(const perp_ctx *ctx, run *r)
   so_far.time.cpu_s = r->measure->run.cpu_s = perp_clock_thread() - r->cpu0;
   so_far.time.wall_s = now - r->wall0;
   if (so_far.t > 0)
-    simulate_read_metrics(ctx, r->measure, &so_far); /* the start itself has no error */
+    simulate_read_metrics(ctx, r->measure, &so_far); /* the start itself has no error; what a metric
+                                                        raises is told at the end */
   minder->keep(&so_far, minder->user);
 }
 
@@ -319,16 +320,20 @@ static void name_parts(const run *r)
   result->t_end = r->t_end;
 }
 
-static void simulate_read_metrics(const perp_ctx *ctx, const perp_measure *measure,
-                                  perp_result *result)
+/* A metric that fails says so in the context (metrics.h). */
+static perp_status simulate_read_metrics(perp_ctx *ctx, const perp_measure *measure,
+                                         perp_result *result)
 {
   const perp_desc *desc;
+  ctx->status = PERP_OK;
   for (int i = 0; (desc = perp_plugin_at(ctx, PERP_KIND_metric, i)) != NULL; i++) {
     if (result->n_metrics == PERP_METRICS_MAX) break;
     perp_metric_value *value = &result->metrics[result->n_metrics++];
     snprintf(value->name, sizeof value->name, "%s", desc->name);
     value->value = ((const perp_metric_desc *)desc)->value(measure);
+    PERP_TRY(ctx->status);
   }
+  return PERP_OK;
 }
 
 static perp_status final_groups(perp_ctx *ctx, const run *r)
@@ -451,7 +456,8 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   r->measure->run.work = perp_cell_spread(&r->work);
   r->measure->run.collision_us = result->time.collision_us;
   r->measure->run.solve_us = result->time.assembly_us + result->time.kkt_us + result->time.lcp_us;
-  if (result->cut == PERP_CUT_NONE || result->t > 0) simulate_read_metrics(ctx, r->measure, result);
+  if (result->cut == PERP_CUT_NONE || result->t > 0)
+    PERP_TRY(simulate_read_metrics(ctx, r->measure, result));
   perp_simulate_warn(r, result);
   return PERP_OK;
 }

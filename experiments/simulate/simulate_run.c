@@ -75,17 +75,24 @@ perp_status perp_cell_start(perp_ctx *ctx, perp_cell_run *run)
   return perp_ode_restart(ctx, run->ode, 0, perp_cell_q0(run), perp_cell_v0(run));
 }
 
+perp_status perp_cell_raised(const perp_ctx *ctx, const perp_step_info *info)
+{
+  return info->reason < 0 && ctx->status == PERP_ERR_EXTERNAL ? PERP_ERR_EXTERNAL : PERP_OK;
+}
+
 perp_status perp_cell_step(perp_ctx *ctx, perp_cell_run *run, double t_max, perp_step_info *info)
 {
+  ctx->status = PERP_OK;
   if (run->sim != NULL) {
     PERP_TRY(perp_sim_step(ctx, run->sim, t_max, info));
+    PERP_TRY(perp_cell_raised(ctx, info));
     return run->equivalent != NULL ? perp_equivalent_info(ctx, run->equivalent, info) : PERP_OK;
   }
   perp_stats stats = { 0 };
   perp_ode_stop stop = perp_ode_step(ctx, run->ode, t_max, &stats);
   *info = (perp_step_info){ .reason = stop == PERP_ODE_STOPPED ? stats.reason : PERP_EXACT,
                             .drift_pos_pre = nan("") };
-  return PERP_OK;
+  return perp_cell_raised(ctx, info);
 }
 
 void perp_cell_state(const perp_cell_run *run, double *t, const double **q, const double **v)

@@ -70,6 +70,13 @@ class ContactDesc(ctypes.Structure):
                 ('observe', OBSERVE), ('destroy', DESTROY)]
 
 
+VALUE = ctypes.CFUNCTYPE(double, pointer)
+
+
+class MetricDesc(ctypes.Structure):
+    _fields_ = [('d', Desc), ('unit', text), ('better', text), ('value', VALUE)]
+
+
 class Plugin(ctypes.Structure):
     _fields_ = [('kind', integer), ('d', pointer)]
 
@@ -147,7 +154,7 @@ class Table:
     def add(self, method: typing.Any) -> None:
         m = getattr(method, 'perp_method', None)
         if m is None:
-            raise Error(f'{getattr(method, "__name__", method)} is not declared as a method: @perp.plugin.lcp(...), ode or contact')
+            raise Error(f'{getattr(method, "__name__", method)} is not declared as a method: @perp.plugin.lcp(...), ode, contact or metric')
         if m['name'] in self.names:
             return
         self.names.add(m['name'])
@@ -155,7 +162,7 @@ class Table:
         d = Desc(name=m['name'].encode(), summary=m['summary'].encode(), reference=m['reference'].encode(),
                  equation=m['equation'].encode() if m['equation'] else None, opts=options.rows, opts_size=options.size,
                  caps=1 << 30)  # it may allocate
-        kind, made = {'lcp': self._lcp, 'ode': self._ode, 'contact': self._contact}[m['kind']](m, d, options)
+        kind, made = {'lcp': self._lcp, 'ode': self._ode, 'contact': self._contact, 'metric': self._metric}[m['kind']](m, d, options)
         self.made.append((kind, made))
         self.kept += [options, d]
 
@@ -241,20 +248,37 @@ class Table:
         np = c.numpy
         d.caps |= 1 if m['error_order'] > 0 else 0  # PERP_ODE_EMBEDDED
 
+        class Here(plugin.System):
+            def __init__(self, at: typing.Any, h: float) -> None:
+                super().__init__(int(at.nq), int(at.nv), bool(at.retract), bool(at.project))
+                self._at, self._h = at, h
+
+            def _deriv(self, t: float, q: typing.Any, v: typing.Any, regular: bool) -> typing.Tuple[int, typing.Any, typing.Any]:
+                qdot, a, at = np.zeros(self.nq), np.zeros(max(self.nv, 1)), plugin.pointer
+                answer = self._at.deriv(self._at.user, t, self._h, at(q), at(v), not regular, at(qdot), at(a))
+                return answer, qdot, a[:self.nv]
+
+            def _retract(self, q: typing.Any, dq: typing.Any) -> typing.Any:
+                out = np.zeros(self.nq)
+                self._at.retract(self._at.user, plugin.pointer(q), plugin.pointer(dq), plugin.pointer(out))
+                return out
+
+            def _project(self, q: typing.Any) -> typing.Any:
+                out = q.copy()
+                self._at.project(self._at.user, plugin.pointer(out))
+                return out
+
         def create(ctx: typing.Any, system: typing.Any, opts: typing.Optional[int], ws: typing.Any) -> int:
             return self._open(options, opts, ws)
 
         def step(ws: int, system: typing.Any, t: float, h: float, q: typing.Any, v: typing.Any, err: typing.Any,
                  stats: typing.Any) -> int:
             try:
-                s = plugin.System(system.contents, h)
-                answer = m['call'](s, t, h, np.array(q[:s.nq]), np.array(v[:s.nv] if s.nv else []), self.opened[ws])
-                for to, values, n in zip((q, v, err), answer, (s.nq, s.nv, s.nq + s.nv)):
-                    values = np.asarray(values, float)
-                    if values.shape != (n,):
-                        raise ValueError(f'a step must return arrays of {s.nq} and {s.nv} numbers: got {values.shape}')
+                s = Here(system.contents, h)
+                answer = plugin.stepped(m['call'](s, t, h, np.array(q[:s.nq]), np.array(v[:s.nv] if s.nv else []), self.opened[ws]), s,
+                                        bool(err) and m['error_order'] > 0)
                 for to, values in zip((q, v, err), answer):
-                    for i in range(len(values) if to else 0):
+                    for i in range(len(values)):
                         to[i] = values[i]
                 stats.contents.matvecs += m['stages']
                 return 0
@@ -318,3 +342,30 @@ class Table:
         made = ContactDesc(d=d, rows=ROWS(rows), fits=FITS(fits), create=CREATE_CONTACT(create), solve=SOLVE_CONTACT(solve),
                            observe=OBSERVE(observe), destroy=DESTROY(self._close))
         return c.KIND_CONTACT, made
+
+    def _metric(self, m: typing.Any, d: Desc, options: Options) -> typing.Tuple[int, typing.Any]:
+        from . import plugin
+        np, lib = c.numpy, c.library()
+        d.caps = 4 if m['motion'] else 0  # PERP_METRIC_MOTION
+        d.opts, d.opts_size = None, 0
+
+        def value(measure: int) -> float:
+            try:
+                rows = c.c_double_p()
+                name, figure = text(), double()
+                nq, nv = integer(), integer()
+                states = lib.perp_session_motion(measure, nq, nv, rows) if m['motion'] else 0
+                if states < 0:
+                    raise MemoryError('no memory for the motion of the run')
+                width = 1 + nq.value + nv.value
+                motion = np.ctypeslib.as_array(rows, (states, width)).copy() if states else np.zeros((0, width))
+                figures: typing.Dict[str, float] = {}
+                while lib.perp_session_figure(measure, len(figures), name, figure):
+                    figures[(name.value or b'').decode()] = figure.value
+                run = plugin.Run(t=motion[:, 0], q=motion[:, 1:1 + nq.value], v=motion[:, 1 + nq.value:], figures=figures)
+                return plugin.measured(m['call'](run))
+            except BaseException as why:  # noqa: B902
+                self._fail(None, why)
+                return math.nan
+
+        return c.KIND_METRIC, MetricDesc(d=d, unit=m['unit'].encode(), better=m['better'].encode(), value=VALUE(value))

@@ -137,7 +137,7 @@ class Session(ctypes.Structure):
                 ('bodies', integer), ('joints', integer), ('drives', integer), ('n_contacts', integer), ('reason', integer)]
 
 
-KIND_LCP, KIND_ODE, KIND_CONTACT = 5, 3, 7  # PERP_KIND_lcp, ...
+KIND_LCP, KIND_ODE, KIND_CONTACT, KIND_METRIC = 5, 3, 7, 9  # PERP_KIND_lcp, ...
 ctx_p = ctypes.POINTER(Ctx)
 FUNCTIONS: typing.Dict[str, typing.Tuple[typing.Any, typing.List[typing.Any]]] = {  # name: (result, arguments)
     'perp_ctx_init': (None, [ctx_p]),
@@ -182,6 +182,10 @@ FUNCTIONS: typing.Dict[str, typing.Tuple[typing.Any, typing.List[typing.Any]]] =
     'perp_gradient_reset': (integer, [ctx_p, pointer]),
     'perp_gradient_verdict_name': (text, [integer]),
     'perp_gradient_cause_name': (text, [integer]),
+    'perp_session_measure': (integer, [pointer, ctypes.c_bool]),
+    'perp_session_metric': (integer, [pointer, integer, ctypes.POINTER(text), c_double_p]),
+    'perp_session_motion': (ctypes.c_int64, [pointer, c_int_p, c_int_p, ctypes.POINTER(c_double_p)]),
+    'perp_session_figure': (ctypes.c_bool, [pointer, integer, ctypes.POINTER(text), c_double_p]),
     'perp_session_record': (integer, [pointer, ctypes.c_bool]),
     'perp_session_page': (integer, [pointer, text]),
 }

@@ -118,6 +118,7 @@ class Simulation:
     scene        a perp.Scene, or what it takes
     formulation, ode, kkt, lcp, stab, contact     methods by name with options, None: the default; or functions
                  that are declared with perp.plugin.lcp, ode, contact.  engine: another engine in place of all
+    metrics      functions that are declared with perp.plugin.metric, for sim.metrics; True: those of perp alone
     h            step [s] or "1 ms"; adaptive methods start with it.  None: that of the scene
     t_end        end of the run [s], which the scene names; steps may go beyond it
     plugins      files of solvers of one's own, FILE.so or FILE.py, or functions declared with perp.plugin
@@ -133,7 +134,8 @@ class Simulation:
     def __init__(self, scene: typing.Any, *, formulation: typing.Any = None, ode: typing.Any = None, kkt: typing.Any = None,
                  lcp: typing.Any = None, stab: typing.Any = None, contact: typing.Any = None,
                  engine: typing.Optional[str] = None, h: typing.Union[float, str, None] = None,
-                 t_end: typing.Union[float, str, None] = None, plugins: typing.Any = (), record: bool = False) -> None:
+                 t_end: typing.Union[float, str, None] = None, plugins: typing.Any = (), record: bool = False,
+                 metrics: typing.Any = False) -> None:
         self.scene = scene if isinstance(scene, Scene) else Scene(scene)
         given = {'formulation': formulation, 'ode': ode, 'kkt': kkt, 'lcp': lcp, 'stab': stab, 'contact': contact,
                  'engine': engine}
@@ -154,9 +156,11 @@ class Simulation:
                     if os.fspath(one).endswith('.so'):
                         c.share()
                     c.check(self._ctx, lib.perp_session_load(self._ctx, os.fspath(one).encode()))
-        for value in given.values():
+        wanted = [] if isinstance(metrics, bool) else [metrics] if callable(metrics) else list(metrics)
+        for value in [*given.values(), *wanted]:
             if callable(value):
                 self._own.add(value)
+        self._measured = metrics is True or bool(wanted)
         self._own.register(self._ctx)
         self._controllers: typing.List[typing.Callable[['Simulation'], object]] = []
         self._forces: typing.Dict[int, typing.List[typing.Callable[..., typing.Any]]] = {}
@@ -194,6 +198,8 @@ class Simulation:
         self._hooked = bool(self._controllers or self._forces)
         self._gradient = None
         self._begin()
+        if self._measured:
+            c.check(self._ctx, lib.perp_session_measure(self._at, True))
         if self._record:
             self.record()
 
@@ -398,6 +404,24 @@ class Simulation:
         return Forces(t=face.t_start if f.time == 2 else face.t, of=TIMES[f.time], force=rows('force'), torque=rows('torque'),
                       point=rows('point'), unique=c.numpy.array(unique, dtype=bool) if c.HAVE_NUMPY else unique,
                       drive=c.numbers(drive), pairs=pairs)
+
+    @property
+    def metrics(self) -> typing.Dict[str, float]:
+        """The metrics of the motion since the start or the last restart, by name, in SI: those of perp.list("metrics") that are
+        defined here (no comparisons with a reference solution, which sim.truth has, and no times), and those given.  Error:
+        the simulation was made without metrics=..."""
+        values: typing.Dict[str, float] = {}
+        name, value, i = ctypes.c_char_p(), ctypes.c_double(), 0
+        while True:
+            if c.library().perp_session_metric(self._at, i, name, value) != 0:
+                raise self._error()
+            if self._own.failed:
+                raise self._error()
+            if name.value is None:
+                return values
+            if not math.isnan(value.value):
+                values[name.value.decode()] = value.value
+            i += 1
 
     def truth(self, t: typing.Optional[float] = None) -> typing.Tuple[typing.Any, typing.Any]:
         """(q, v) of the exact or reference solution at the time t [s], None: now.  Error: the scene has none."""

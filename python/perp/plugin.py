@@ -10,9 +10,9 @@
         ...
         return Answer(x, "converged", iterations=k)
 
-A solver in a file stands in studies: perp runs the file in a Python of its own, one for each cell, and asks it over a
-socket.  A function that is declared here, in a notebook say, serves perp.Simulation(scene, lcp=solve) in this process; so do
-integrators (ode) and contact laws (contact), which do so only there.  numpy is needed.
+Integrators (ode), contact laws (contact) and metrics (metric) are declared alike.  What a file declares stands in studies: perp runs
+the file in a Python of its own, one for each cell, and asks it over a socket.  A function that is declared here, in a notebook say,
+serves perp.Simulation(scene, lcp=solve) in this process.  numpy is needed.
 `perp new plugin lcp --language python` writes a file to begin with; docs/how-to/plugins.md says what a solver owes.
 """
 from __future__ import annotations
@@ -34,7 +34,7 @@ Option = typing.Dict[str, typing.Any]
 Declared = typing.Dict[str, typing.Any]
 Function = typing.TypeVar('Function', bound=typing.Callable[..., typing.Any])
 
-SOLVERS: typing.List[Declared] = []  # of the file that is loaded, in its order
+METHODS: typing.List[Declared] = []  # of the file that is loaded, in its order
 
 
 # ---- options ------------------------------------------------------------------------------------------------
@@ -167,7 +167,13 @@ def view(p: Problem) -> typing.Tuple['_library.Lcp', typing.List[typing.Any]]:
 
 
 def _declare(kind: str, function: Function, words: Declared) -> Function:
-    function.perp_method = {'kind': kind, 'call': function, **words}  # type: ignore[attr-defined]
+    made = {'kind': kind, 'call': function, **words}
+    for other in [m for m in METHODS if (m['kind'], m['name']) == (kind, words['name'])]:
+        if getattr(other['call'], '__module__', '') != '__main__':
+            raise Error(f'{words["name"]} is declared twice')
+        METHODS.remove(other)  # a cell of a notebook that runs again
+    METHODS.append(made)
+    function.perp_method = made  # type: ignore[attr-defined]
     return function
 
 
@@ -184,16 +190,7 @@ def lcp(name: str, *, summary: str, reference: str, equation: typing.Optional[st
     words: Declared = {'name': name, 'summary': summary, 'reference': reference, 'equation': equation,
                        'declares': list(declares), 'options': list(options), 'serves': serves, 'ties': ties, 'cost': cost,
                        'counts': counts}
-
-    def take(solve: Function) -> Function:
-        SOLVERS.append({**words, 'solve': solve})
-        return _declare('lcp', solve, words)
-    same = [s for s in SOLVERS if s['name'] == name]
-    if same and getattr(same[0]['solve'], '__module__', '') != '__main__':
-        raise Error(f'{name} is declared twice')
-    for s in same:  # a cell of a notebook that runs again
-        SOLVERS.remove(s)
-    return take
+    return lambda solve: _declare('lcp', solve, words)
 
 
 # ---- the kind ode --------------------------------------------------------------------------------------------
@@ -214,37 +211,55 @@ class System:
     project(q)         q (nq) with unit quaternions: at the end of a step that adds numbers of q
     """
 
-    def __init__(self, at: typing.Any, h: float) -> None:
-        self._at, self._h, self.nq, self.nv = at, h, int(at.nq), int(at.nv)
+    def __init__(self, nq: int, nv: int, retracts: bool, projects: bool) -> None:
+        self.nq, self.nv, self._retracts, self._projects = nq, nv, retracts, projects
 
     def deriv(self, t: float, q: Vector, v: Vector, regular: bool = False) -> typing.Tuple[Vector, Vector]:
         """The derivative at (t, q, v).  regular: at the state where the step starts, as it is."""
-        q, v = np.ascontiguousarray(q, float), np.ascontiguousarray(v, float)
-        qdot, a = np.zeros(self.nq), np.zeros(max(self.nv, 1))
-        answer = self._at.deriv(self._at.user, t, self._h, pointer(q), pointer(v), not regular, pointer(qdot), pointer(a))
+        answer, qdot, a = self._deriv(float(t), _numbers(q, self.nq, 'q'), _numbers(v, self.nv, 'v'), regular)
         if answer not in (0, 1):
             raise Refused(answer)
-        return qdot, a[:self.nv]
+        return qdot, a
 
     def retract(self, q: Vector, dq: Vector) -> Vector:
         """q [+] dq."""
-        if not self._at.retract:
-            return q + dq
-        q, dq, out = np.ascontiguousarray(q, float), np.ascontiguousarray(dq, float), np.zeros(self.nq)
-        self._at.retract(self._at.user, pointer(q), pointer(dq), pointer(out))
-        return out
+        q, dq = _numbers(q, self.nq, 'q'), _numbers(dq, self.nv if self._retracts else self.nq, 'dq')
+        return self._retract(q, dq) if self._retracts else q + dq
 
     def project(self, q: Vector) -> Vector:
         """q with unit quaternions."""
-        out = np.array(q, float)
-        if self._at.project:
-            self._at.project(self._at.user, pointer(out))
-        return out
+        q = _numbers(q, self.nq, 'q')
+        return self._project(q) if self._projects else q.copy()
+
+    # of the process that has the system, or of this one
+    def _deriv(self, t: float, q: Vector, v: Vector, regular: bool) -> typing.Tuple[int, Vector, Vector]:
+        raise NotImplementedError
+
+    def _retract(self, q: Vector, dq: Vector) -> Vector:
+        raise NotImplementedError
+
+    def _project(self, q: Vector) -> Vector:
+        raise NotImplementedError
+
+
+def _numbers(values: typing.Any, n: int, what: str) -> Vector:
+    x = np.ascontiguousarray(values, float)
+    if x.shape != (n,):
+        raise ValueError(f'{what} must have {n} numbers: its shape is {x.shape}')
+    return x
+
+
+def stepped(answer: typing.Any, system: System, error: bool) -> typing.List[Vector]:
+    """What a step returned: q (nq), v (nv) and, where it is wanted, the estimate (nq + nv)."""
+    wanted = [('q', system.nq), ('v', system.nv), ('err', system.nq + system.nv)][:3 if error else 2]
+    if not isinstance(answer, tuple) or len(answer) < len(wanted):
+        raise TypeError(f'a step must return ({", ".join(name for name, _ in wanted)})')
+    return [_numbers(values, n, name) for values, (name, n) in zip(answer, wanted)]
 
 
 def ode(name: str, *, order: int, stages: int, summary: str, reference: str, equation: typing.Optional[str] = None,
         options: typing.Sequence[Option] = (), error_order: int = 0) -> typing.Callable[[Function], Function]:
-    """Declares the function below it as an integrator for perp.Simulation: step(sys, t, h, q, v, opt) -> (q1, v1), one step of
+    """Declares the function below it as an integrator: step(sys, t, h, q, v, opt) -> (q1, v1), one step of
     length h [s] from (t, q, v), with sys a System.  It keeps nothing from one step to the next.
 
     order: of a fixed step; stages: derivatives a step.  error_order > 0: it returns (q1, v1, err) with err (nq + nv) an
@@ -277,7 +292,7 @@ class Island:
 
 def contact(name: str, *, friction: bool, summary: str, reference: str, equation: typing.Optional[str] = None,
             options: typing.Sequence[Option] = ()) -> typing.Callable[[Function], Function]:
-    """Declares the function below it as a contact law for perp.Simulation: solve(island, x, opt) -> Answer, whose x (n) are the
+    """Declares the function below it as a contact law: solve(island, x, opt) -> Answer, whose x (n) are the
     impulses [N s], with island an Island and x the impulses of the step before.
 
     friction: it wants rows (n, t1, t2) of a contact, in the plane (n, t1); else (n).
@@ -286,3 +301,39 @@ def contact(name: str, *, friction: bool, summary: str, reference: str, equation
     words: Declared = {'name': name, 'summary': summary, 'reference': reference, 'equation': equation, 'options': list(options),
                        'friction': friction}
     return lambda solve: _declare('contact', solve, words)
+
+
+# ---- the kind metric -----------------------------------------------------------------------------------------
+
+@dataclasses.dataclass
+class Run:
+    """What a metric reads, of a run with n accepted states.
+
+    t (n) s; q (n, nq), v (n, nv): the states, as those of perp.Simulation; empty where motion=False
+    figures     the metrics of perp by name, in SI; nan: not defined for this run
+    """
+    t: Vector
+    q: Vector
+    v: Vector
+    figures: typing.Dict[str, float]
+
+
+def metric(name: str, *, unit: str = '', better: str = '', summary: str, reference: str, equation: typing.Optional[str] = None,
+           motion: bool = True) -> typing.Callable[[Function], Function]:
+    """Declares the function below it as a metric: value(run) -> a number, nan where it is not defined; run is a Run.
+
+    unit: SI; better: "less", "more" or "".  motion=False: it reads the figures alone, and no states are kept for it.
+    """
+    if better not in ('less', 'more', ''):
+        raise Error(f'better must be "less", "more" or "": got {better!r}')
+    words: Declared = {'name': name, 'summary': summary, 'reference': reference, 'equation': equation, 'options': [],
+                       'unit': unit, 'better': better, 'motion': motion}
+    return lambda value: _declare('metric', value, words)
+
+
+def measured(value: typing.Any) -> float:
+    """What a metric returned."""
+    number = float(value)
+    if math.isinf(number):
+        raise ValueError('a metric must return a number, or nan where it is not defined: got inf')
+    return number

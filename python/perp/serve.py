@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """python3 -m perp.serve FILE.py: the process behind a plug-in in Python.  perp starts it, with a socket as descriptor 3.
 
-A request is op, id, size and so many bytes; an answer is raised, 0, size and so many bytes, the line of an exception
-where raised is 1, of one for want of memory where it is 2.  The other end is experiments/plugins/python_process.c and python_solver.c.
+A request is op, id, size and so many bytes; an answer is raised, question, size and so many bytes, the line of an exception
+where raised is 1, of one for want of memory where it is 2.  An integrator asks for derivatives: an answer with question > 0 asks
+back, and a request REPLY answers that.  The other end is experiments/plugins/python_process.c, python_solver.c and python_stepper.c.
 """
 from __future__ import annotations
 
@@ -16,7 +17,10 @@ import traceback
 import types
 import typing
 
-DESCRIBE, CREATE, SOLVE, DESTROY = range(4)
+DESCRIBE, CREATE, SOLVE, DESTROY, STEP, CONTACT, METRIC, REPLY = range(8)
+DERIVATIVE, RETRACT, PROJECT = 1, 2, 3
+RETRACTS, PROJECTS, WANTS_ERROR = 1, 2, 4
+STATE, ISLAND, RUN = struct.Struct('=iiiidd'), struct.Struct('=iiii'), struct.Struct('=qqqii')
 REQUEST, ANSWER = struct.Struct('=IIQ'), struct.Struct('=iiQ')
 PROBLEM, SOLUTION = struct.Struct('=iiddd'), struct.Struct('=32sqqqqd')
 # the arrays that a problem may have, in their order: bit, name, type, what stands for one that is not there
@@ -40,7 +44,7 @@ def line_of(why: BaseException, file: str) -> str:
 
 
 def load(file: str) -> typing.List[typing.Dict[str, typing.Any]]:
-    """Run the file as a module that others of its folder can be imported from: its solvers."""
+    """Run the file as a module that others of its folder can be imported from: its methods."""
     sys.path.insert(0, os.path.dirname(file))
     try:
         from . import plugin
@@ -54,9 +58,9 @@ def load(file: str) -> typing.List[typing.Dict[str, typing.Any]]:
     sys.modules[module.__name__] = module
     with open(file, 'rb') as f:
         exec(compile(f.read(), file, 'exec'), module.__dict__)
-    if not plugin.SOLVERS:
-        raise RuntimeError('it declares no solver: @perp.plugin.lcp(...) does (docs/how-to/plugins.md)')
-    return plugin.SOLVERS
+    if not plugin.METHODS:
+        raise RuntimeError('it declares no method: @perp.plugin.lcp(...), ode, contact or metric does (docs/how-to/plugins.md)')
+    return plugin.METHODS
 
 
 def finite(values: typing.Dict[str, typing.Any]) -> typing.Dict[str, typing.Any]:
@@ -64,9 +68,22 @@ def finite(values: typing.Dict[str, typing.Any]) -> typing.Dict[str, typing.Any]
     return {k: ('inf' if v > 0 else '-inf') if isinstance(v, float) and math.isinf(v) else v for k, v in values.items()}
 
 
-def describe(solvers: typing.List[typing.Dict[str, typing.Any]]) -> bytes:
-    told = [{k: v for k, v in s.items() if k != 'solve'} for s in solvers]
-    return json.dumps([{**s, 'options': [finite(o) for o in s['options']]} for s in told]).encode()
+def describe(methods: typing.List[typing.Dict[str, typing.Any]]) -> bytes:
+    told = [{k: v for k, v in m.items() if k != 'call'} for m in methods]
+    return json.dumps([{**m, 'options': [finite(o) for o in m['options']]} for m in told]).encode()
+
+
+class Reader:
+    """Arrays of the bytes of a request, in turn; copies."""
+
+    def __init__(self, data: bytes, at: int) -> None:
+        self.data, self.at = data, at
+
+    def take(self, count: int, kind: str = 'f8') -> typing.Any:
+        import numpy as np
+        values = np.frombuffer(self.data, kind, count, self.at).copy()
+        self.at += values.nbytes
+        return values
 
 
 def problem(data: bytes) -> typing.Tuple[typing.Any, typing.Any]:
@@ -74,17 +91,11 @@ def problem(data: bytes) -> typing.Tuple[typing.Any, typing.Any]:
     import numpy as np
     from . import plugin
     n, parts, tol, tol_data, work = PROBLEM.unpack_from(data)
-    at = PROBLEM.size
+    take = Reader(data, PROBLEM.size).take
 
-    def take(kind: str, count: int) -> typing.Any:
-        nonlocal at
-        values = np.frombuffer(data, kind, count, at).copy()
-        at += values.nbytes
-        return values
-
-    A = take('f8', n * n).reshape((n, n), order='F')
-    b, x = take('f8', n), take('f8', n)
-    arrays = {name: take(kind, n) if parts & bit else None if empty is None else np.full(n, empty, kind)
+    A = take(n * n).reshape((n, n), order='F')
+    b, x = take(n), take(n)
+    arrays = {name: take(n, kind) if parts & bit else None if empty is None else np.full(n, empty, kind)
               for bit, name, kind, empty in PARTS}
     brief = bool(parts & BRIEF)
     return plugin.Problem(n=n, A=A, b=b, tol=tol, tol_data=tol_data, brief=brief, work=work, **arrays), x
@@ -109,10 +120,35 @@ def solution(answer: typing.Any, n: int) -> bytes:
     return SOLUTION.pack(answer.reason.encode(), *counts, answer.work) + x.tobytes() + z.tobytes()
 
 
+def island(data: bytes) -> typing.Tuple[typing.Any, typing.Any]:
+    """A plugin.Island and the guess, of the bytes of a request."""
+    from . import plugin
+    nc, r, n, _ = ISLAND.unpack_from(data)
+    take = Reader(data, ISLAND.size).take
+    A = take(n * n).reshape((n, n), order='F')
+    b, x, mu, lo, hi = take(n), take(n), take(nc), take(n), take(n)
+    return plugin.Island(nc=nc, r=r, n=n, A=A, b=b, mu=mu, lo=lo, hi=hi), x
+
+
+def measured(data: bytes) -> typing.Any:
+    """A plugin.Run, of the bytes of a request."""
+    from . import plugin
+    states, size, count, nq, nv = RUN.unpack_from(data)
+    reader = Reader(data, RUN.size)
+    rows = reader.take(states * (1 + nq + nv)).reshape((states, 1 + nq + nv))
+    names = data[reader.at:reader.at + size].decode().split('\n')[:count]
+    reader.at += size
+    return plugin.Run(t=rows[:, 0], q=rows[:, 1:1 + nq], v=rows[:, 1 + nq:], figures=dict(zip(names, reader.take(count).tolist())))
+
+
+class Ended(BaseException):
+    """Nobody asks any more."""
+
+
 class Server:
-    def __init__(self, file: str) -> None:
-        self.file = file
-        self.solvers: typing.List[typing.Dict[str, typing.Any]] = []
+    def __init__(self, file: str, stream: typing.Any) -> None:
+        self.file, self.stream = file, stream
+        self.methods: typing.List[typing.Dict[str, typing.Any]] = []
         self.made: typing.Dict[int, typing.Tuple[typing.Callable[..., typing.Any], types.SimpleNamespace]] = {}
 
     def create(self, id: int, words: bytes) -> bytes:
@@ -123,27 +159,85 @@ class Server:
         except Error:
             pass  # merit says so, where it is called
         asked = json.loads(words)
-        s = self.solvers[asked['solver']]
-        read = {o['key']: plugin.READ[o['type']](asked['options'][o['key']]) for o in s['options']}
-        self.made[id] = s['solve'], types.SimpleNamespace(**read)
+        m = self.methods[asked['method']]
+        read = {o['key']: plugin.READ[o['type']](asked['options'][o['key']]) for o in m['options']}
+        self.made[id] = m['call'], types.SimpleNamespace(**read)
         return b''
 
-    def solve(self, id: int, data: bytes) -> bytes:
-        solve, options = self.made[id]
-        p, x = problem(data)
-        return solution(solve(p, x, options), p.n)
+    def step(self, id: int, data: bytes) -> bytes:
+        import numpy as np
+        from . import plugin
+        nq, nv, flags, _, t, h = STATE.unpack_from(data)
+        take = Reader(data, STATE.size).take
+        q, v = take(nq), take(nv)
+        call, options = self.made[id]
+        ask = self.ask
+
+        class Asked(plugin.System):
+            def _deriv(self, t: float, q: typing.Any, v: typing.Any, regular: bool) -> typing.Tuple[int, typing.Any, typing.Any]:
+                said = ask(DERIVATIVE, struct.pack('=dd', t, regular) + q.tobytes() + v.tobytes())
+                return int(said[0]), said[1:1 + nq], said[1 + nq:]
+
+            def _retract(self, q: typing.Any, dq: typing.Any) -> typing.Any:
+                return ask(RETRACT, q.tobytes() + dq.tobytes())
+
+            def _project(self, q: typing.Any) -> typing.Any:
+                return ask(PROJECT, q.tobytes())
+
+        system = Asked(nq, nv, bool(flags & RETRACTS), bool(flags & PROJECTS))
+        try:
+            answer = plugin.stepped(call(system, t, h, q, v, options), system, bool(flags & WANTS_ERROR))
+        except plugin.Refused as why:
+            return struct.pack('=d', why.answer)
+        return np.concatenate([[0.0], *answer]).tobytes()
 
     def answer(self, op: int, id: int, data: bytes) -> bytes:
-        if not self.solvers:
-            self.solvers = load(self.file)
+        if not self.methods:
+            self.methods = load(self.file)
         if op == DESCRIBE:
-            return describe(self.solvers)
+            return describe(self.methods)
         if op == CREATE:
             return self.create(id, data)
-        if op == SOLVE:
-            return self.solve(id, data)
-        self.made.pop(id, None)
-        return b''
+        if op == STEP:
+            return self.step(id, data)
+        if op == METRIC:
+            from . import plugin
+            return struct.pack('=d', plugin.measured(self.methods[id]['call'](measured(data))))
+        if op == DESTROY:
+            self.made.pop(id, None)
+            return b''
+        call, options = self.made[id]
+        p, x = problem(data) if op == SOLVE else island(data)
+        return solution(call(p, x, options), p.n)
+
+    def ask(self, question: int, data: bytes) -> typing.Any:
+        """Ask back in the midst of a request: the numbers of the reply.  Other requests may come before it."""
+        import numpy as np
+        self.stream.write(ANSWER.pack(0, question, len(data)) + data)
+        self.stream.flush()
+        return np.frombuffer(self.serve(), float).copy()
+
+    def serve(self) -> bytes:
+        """Answer requests until a reply comes, which is handed back, or nobody asks any more."""
+        while True:
+            head = self.stream.read(REQUEST.size)
+            if len(head) < REQUEST.size:
+                raise Ended
+            op, id, size = REQUEST.unpack(head)
+            data = self.stream.read(size)
+            if len(data) < size:
+                raise Ended
+            if op == REPLY:
+                return bytes(data)
+            raised = 0
+            try:
+                answer = self.answer(op, id, data)
+            except (Exception, SystemExit) as why:
+                raised, answer = 2 if isinstance(why, MemoryError) else 1, line_of(why, self.file).encode(errors='replace')
+                if op not in (DESCRIBE, CREATE, DESTROY):  # where it happened: for the log of the cell
+                    traceback.print_exception(type(why), why, why.__traceback__.tb_next if why.__traceback__ else None)
+            self.stream.write(ANSWER.pack(raised, 0, len(answer)) + answer)
+            self.stream.flush()
 
 
 def main() -> None:
@@ -151,24 +245,10 @@ def main() -> None:
     stream = socket.socket(fileno=3).makefile('rwb')
     os.set_inheritable(3, False)
     sys.argv[:] = [file]
-    server = Server(file)
-    while True:
-        head = stream.read(REQUEST.size)
-        if len(head) < REQUEST.size:
-            return  # nobody asks any more
-        op, id, size = REQUEST.unpack(head)
-        data = stream.read(size)
-        if len(data) < size:
-            return
-        raised = 0
-        try:
-            answer = server.answer(op, id, data)
-        except (Exception, SystemExit) as why:
-            raised, answer = 2 if isinstance(why, MemoryError) else 1, line_of(why, file).encode(errors='replace')
-            if op == SOLVE:  # where it happened: for the log of the cell
-                traceback.print_exception(type(why), why, why.__traceback__.tb_next if why.__traceback__ else None)
-        stream.write(ANSWER.pack(raised, 0, len(answer)) + answer)
-        stream.flush()
+    try:
+        Server(file, stream).serve()
+    except Ended:
+        pass
 
 
 if __name__ == '__main__':

@@ -355,6 +355,39 @@ def test_methods_in_python_serve_as_those_of_perp():
         perp.Simulation('chain:links=3', formulation='acceleration', ode='own-rk', plugins=[rk4])
 
 
+def test_metrics_of_perp_and_of_python():
+    from perp import plugin
+
+    @plugin.metric('own-low', unit='m', better='less', summary='of a test', reference='none')
+    def low(run):
+        assert run.q.shape == (len(run.t), 21) and run.v.shape == (len(run.t), 18)
+        return run.q[:, 2].min() if len(run.t) > 1 else float('nan')
+
+    sim = perp.Simulation('stack:boxes=3', metrics=low, t_end=0.2)
+    assert 'own-low' not in sim.metrics
+    sim.run()
+    run = perp.simulate('stack:boxes=3', t_end=0.2)
+    mine = sim.metrics
+    assert mine['own-low'] == pytest.approx(0.5, abs=1e-6) and bits(sim)[1] == run.q.tobytes()
+    for name in ('steps', 'pen.max', 'energy.gain.rel', 'contacts.max', 'pose.drift.max', 'lcp.solved'):
+        assert mine[name] == run.metrics[name], name
+    assert not [name for name in mine if name.startswith(('err.', 'time.'))]
+    sim.restart()
+    assert sim.metrics['steps.rejected'] == 0 and 'own-low' not in sim.metrics
+
+    @plugin.metric('own-bad', summary='of a test', reference='none', motion=False)
+    def bad(run):
+        assert len(run.t) == 0 and 'drift.pos.max' in run.figures
+        raise LookupError('no such luck')
+
+    with pytest.raises(LookupError, match='no such luck'):
+        perp.Simulation('pendulum', metrics=[bad]).metrics
+    with pytest.raises(perp.Error, match='requested'):
+        perp.Simulation('pendulum').metrics
+    with pytest.raises(perp.Error, match='better must be'):
+        plugin.metric('own', better='most', summary='x', reference='x')
+
+
 # ---- scenes and errors
 
 

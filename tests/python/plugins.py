@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A solver in Python: the template through contract tests, lists, studies and simulations, and files that misbehave, each of
-which costs its cells and nothing else."""
+"""Methods in Python: the template through contract tests, lists, studies and simulations; integrators, contact laws and metrics in
+studies; and files that misbehave, each of which costs its cells and nothing else."""
 import csv
 import json
 import os
@@ -39,6 +39,70 @@ contact: frictionless
 grid: { scene: "stack:boxes=1", lcp: [mine, dantzig] }
 measure: { repeats: 0 }
 metrics: { primary: steps, record: [steps] }
+'''
+KINDS = '''import numpy as np
+from perp.plugin import Answer, Real, contact, lcp, metric, ode
+
+@ode('own-rk4', order=4, stages=4, summary='of a test', reference='none', equation='x', options=[Real('one', 1.0, 0, 2, 'x')])
+def rk4(system, t, h, q, v, opt):
+    k1 = system.deriv(t, q, v, regular=True)
+    k2 = system.deriv(t + h / 2, q + h / 2 * k1[0], v + h / 2 * k1[1])
+    k3 = system.deriv(t + h / 2, q + h / 2 * k2[0], v + h / 2 * k2[1])
+    k4 = system.deriv(t + h, q + h * k3[0], v + h * k3[1])
+    return (system.project(q + opt.one * h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0])),
+            v + h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1]))
+
+@ode('own-heun', order=2, stages=2, error_order=1, summary='of a test', reference='none', equation='x')
+def heun(system, t, h, q, v, opt):
+    k1 = system.deriv(t, q, v, regular=True)
+    k2 = system.deriv(t + h, q + h * k1[0], v + h * k1[1])
+    err = np.concatenate([h / 2 * (k2[i] - k1[i]) for i in (0, 1)])
+    return system.project(q + h / 2 * (k1[0] + k2[0])), v + h / 2 * (k1[1] + k2[1]), err
+
+@contact('own-box', friction=True, summary='of a test', reference='none', equation='x')
+def law(island, x, opt):
+    for k in range(5000):
+        old = x.copy()
+        for c in range(island.nc):
+            n = island.r * c
+            x[n] = max(island.lo[n], x[n] - (island.A[n] @ x + island.b[n]) / island.A[n, n])
+            for i in range(n + 1, n + island.r):
+                x[i] = np.clip(x[i] - (island.A[i] @ x + island.b[i]) / island.A[i, i], -island.mu[c] * x[n], island.mu[c] * x[n])
+        for i in range(island.r * island.nc, island.n):
+            x[i] = np.clip(x[i] - (island.A[i] @ x + island.b[i]) / island.A[i, i], island.lo[i], island.hi[i])
+        if abs(x - old).max() <= 1e-14 * abs(x).max():
+            break
+    return Answer(x, 'converged', iterations=k + 1)
+
+@metric('own-low', unit='m', better='less', summary='Lowest position', reference='none')
+def low(run):
+    assert len(run.t) == len(run.q) == len(run.v) == run.figures['steps'] + 1 and run.t[0] == 0
+    return run.q[:, 2].min() if run.q.shape[1] > 2 else np.nan
+
+@metric('own-drift', unit='m', better='less', summary='The drift once more', reference='none', motion=False)
+def drift(run):
+    assert len(run.t) == 0
+    return run.figures['drift.pos.max']
+
+@lcp('own-sweeps', summary='of a test', reference='none', declares=['box', 'free', 'friction', 'semidefinite', 'iterative', 'warm-start'],
+     serves='symmetric semidefinite A', ties='there are none', cost='n^2 a sweep', counts='the sweeps')
+def sweeps(p, x, opt):
+    for k in range(3000):
+        for i in range(p.n):
+            if p.A[i, i] <= 0:
+                return Answer(x, 'unsuited')
+            x[i] -= (p.A[i] @ x + p.b[i]) / p.A[i, i]
+            x = p.clamp(x)
+        if p.merit(x) <= p.tol:
+            return Answer(x, 'converged', iterations=k + 1)
+    return Answer(x, 'max-iter', iterations=k)
+'''
+OF_KINDS = '''schema: perp-study/1
+study: { name: kinds }
+plugins: [kinds.py]
+t_end: 50 ms
+measure: { repeats: 0 }
+metrics: { primary: own-low, record: [own-low, own-drift, drift.pos.max, err.tip.max, steps] }
 '''
 DIRECT = '    return Answer(np.linalg.solve(p.A, -p.b), "exact", iterations=2, work=3.5)\n'
 SWEEPS = '''    for sweep in range(2000):
@@ -128,6 +192,42 @@ with tempfile.TemporaryDirectory() as folder:
     ok(status == 3 and err.startswith('own/study.yaml:10:') and 'mine.py:9' in err and err.count('error') == 1,
        'a file that is no Python: the line of the study, and its own', status, out, err)
 
+    # ---- integrators, contact laws and metrics
+    pathlib.Path('kinds.py').write_text(KINDS)
+    status, out, err = perp('test', '--plugin', './kinds.py', '--json', timeout=600)
+    told = {t['name']: t for t in json.loads(out)} if status in (0, 10) else {}
+    ok(status == 0 and len(told) == 6 and all(t['held'] >= 20 and t['failed'] == 0 and t['complete'] for t in told.values()),
+       'the contract tests of all four kinds hold', status, told, err)
+    pathlib.Path('ode.yaml').write_text(
+        OF_KINDS + 'formulation: acceleration\nh: 1 ms\ngrid: { scene: "chain:links=3", ode: [rk4, own-rk4, "own-rk4:one=1.01", "own-heun:tol=1e-6"] }\n')
+    status, out, err = perp('run', 'ode.yaml', '-o', 'ode', '-q', '--no-report')
+    rows = {r['ode']: r for r in cells('ode')} if status == 0 else {}
+    ok(rows and all(r['status'] == 'ok' for r in rows.values()), 'integrators in Python stand in a study', status, out, err)
+    if rows:
+        mine, its = rows['own-rk4'], rows['rk4']
+        ok(abs(float(mine['err.tip.max']) - float(its['err.tip.max'])) < 1e-13 and mine['steps'] == its['steps'], 'the same steps as rk4', mine, its)
+        ok(float(rows['own-rk4:one=1.01']['err.tip.max']) > 1e-6 and float(rows['own-heun:tol=1e-06']['err.tip.max']) < 1e-6, 'options, an error estimate', rows)
+        ok(all(r['own-drift'] == r['drift.pos.max'] and float(r['own-low']) < -0.005 for r in rows.values()), 'metrics in Python: of figures, of the motion', rows)
+    pathlib.Path('law.yaml').write_text(OF_KINDS.replace('own-low, own-drift, drift.pos.max, err.tip.max, steps', 'own-low, lcp.solved') +
+                                        'grid: { scene: "stack:boxes=2", contact: [box, own-box] }\n')
+    status, out, err = perp('run', 'law.yaml', '-o', 'law', '-q', '--no-report')
+    rows = {r['contact']: r for r in cells('law')} if status == 0 else {}
+    ok(rows and all(r['status'] == 'ok' and r['lcp.solved'] == '1' for r in rows.values()) and
+       abs(float(rows['own-box']['own-low']) - float(rows['box']['own-low'])) < 1e-9, 'a contact law in Python stands in a study', status, err, rows)
+    s = package.simulate('stack:boxes=2', formulation='acceleration', ode='own-heun', lcp='own-sweeps', t_end=0.02, plugins='kinds.py')
+    ok(s and s.record['lcp']['by'] == {'own-sweeps': s.record['lcp']['solved']}, 'an integrator asks for derivatives that a solver of the same file finds', s)
+    for line, says in (('raise LookupError("no such luck")', 'kinds.py:6: LookupError: no such luck'), ('return q[:1], v', 'q must have 21 numbers'),
+                       ('return system.deriv(t, q[:1], v)', 'q must have 21 numbers'), ('return q', 'a step must return (q, v)')):
+        pathlib.Path('kinds.py').write_text(KINDS.replace('    k1 = system', f'    {line}\n    k1 = system', 1))
+        status, out, err = perp('run', 'ode.yaml', '-o', 'ode', '-q', '--no-report', '--fresh')
+        rows = {r['ode']: r for r in cells('ode')}
+        ok(rows['own-rk4']['status'] == 'crash' and says in rows['own-rk4']['cause'] and rows['own-heun:tol=1e-06']['status'] == 'ok',
+           f'an integrator with "{line}": crash; others are ok', status, err, rows['own-rk4'])
+    for line, says in (('raise LookupError("no such luck")', 'LookupError: no such luck'), ('return np.inf', 'got inf'), ('return "x"', 'ValueError')):
+        pathlib.Path('kinds.py').write_text(KINDS.replace("    assert len(run.t) == 0\n", f'    {line}\n'))
+        status, out, err = perp('simulate', 'pendulum', '--t-end', '0.01s', '--plugin', './kinds.py')
+        ok(status != 0 and says in err, f'a metric with "{line}": an error', status, out, err)
+
     # ---- cells of a study
     pathlib.Path('study.yaml').write_text(STUDY)
     pathlib.Path('slide.yaml').write_text(SLIDE)
@@ -176,7 +276,7 @@ with tempfile.TemporaryDirectory() as folder:
     # ---- files that are none
     refused('    return (\n', "mine.py:9: SyntaxError: '(' was never closed", 'a syntax error')
     refused(DIRECT + 'undefined\n', "mine.py:10: NameError: name 'undefined' is not defined", 'an exception')
-    refused('', 'declares no solver', 'no solver', '')
+    refused('', 'declares no method', 'no method', '')
     refused(DIRECT, "cannot declare 'factored'", 'a capability that it cannot have', HEAD.replace('"box"', '"factored"'))
     refused(DIRECT, "a lcp 'lemke' exists already", 'a name that exists', HEAD.replace('"mine"', '"lemke"'))
     refused(DIRECT, 'outside of its range', 'a default outside of its range', HEAD.replace('"omega", 1.5', '"omega", 2.5'))
