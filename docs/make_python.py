@@ -22,7 +22,7 @@ SECTIONS = [  # heading, module, names in their order (None: all that have a doc
     ('Pages', '_view', ['view', 'Page']),
     ('Errors', '_errors', ['Error']),
     ('Figures: perp.plot', 'plot', None),
-    ('Methods of one\'s own: perp.plugin', 'plugin', ['lcp', 'Answer', 'Problem', 'ode', 'System', 'contact', 'Island', 'Real', 'Int',
+    ('Methods of one\'s own: perp.plugin', 'plugin', ['lcp', 'Answer', 'Problem', 'ode', 'System', 'contact', 'Island', 'metric', 'Run', 'Real', 'Int',
                                                      'Bool', 'Enum', 'Text']),
 ]
 HEAD = '''# Python reference
