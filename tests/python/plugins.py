@@ -194,7 +194,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     # ---- integrators, contact laws and metrics
     pathlib.Path('kinds.py').write_text(KINDS)
-    status, out, err = perp('test', '--plugin', './kinds.py', '--json', timeout=600)
+    status, out, err = perp('test', '--plugin', './kinds.py', '--json', '--timeout', '280s', timeout=900)
     told = {t['name']: t for t in json.loads(out)} if status in (0, 10) else {}
     ok(status == 0 and len(told) == 6 and all(t['held'] >= 20 and t['failed'] == 0 and t['complete'] for t in told.values()),
        'the contract tests of all four kinds hold', status, told, err)
