@@ -24,7 +24,7 @@ export function brief(v, digits = 4, zero = 1e-12) {
 }
 
 // 6.65e-08 in a sentence -> 6.65\u00b710 with its power raised
-export const powers = (text) => text.replace(/(\d)e([+-]\d+)\b/g, (_, digit, power) => `${digit}\u00b710${raised(Number(power))}`);
+export const powers = (text) => text.replace(/(?<![\d.])(\d[\d.]*)e([+-]\d+)\b/g, (_, digits, power) => `${digits === '1' ? '' : `${digits}\u00b7`}10${raised(Number(power))}`);
 
 // lambda1 -> a Greek letter with its index
 export const pretty = (text) => text.replace(/\b(lambda|w)(\d+)\b/g, (_, name, i) => (name === 'w' ? 'w' : '\u03bb') + lowered(i));
