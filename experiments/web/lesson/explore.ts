@@ -5,7 +5,7 @@ import { h, scroll, th } from '../dom';
 import type { Module } from '../live/module';
 import { axes, decode, draw, live } from './chart';
 import { compute, withValue } from './compute';
-import { brief } from './words';
+import { brief, powers } from './words';
 
 let counted = 0;
 
@@ -33,7 +33,7 @@ const BETWEEN = 4; // positions of a computed slider to one of the next stored r
 function positions(s, fine: boolean) {
   const x: number[] = [...floats(s.x)], list: { text: string; value: number; stored: number }[] = [], whole = x.every(Number.isInteger) && !s.unit;
   x.forEach((v, i) => {
-    list.push({ text: s.values[i], value: v, stored: i });
+    list.push({ text: powers(s.values[i]), value: v, stored: i });
     if (!fine || i === x.length - 1) return;
     const next = x[i + 1], by = v > 0 && next / v > 1.4;
     for (let k = 1; k < BETWEEN; k++) {

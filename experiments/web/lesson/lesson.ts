@@ -98,7 +98,7 @@ export function lesson(l, start: () => Promise<Module | null>, data, links: (at:
     if (!l.pivots) return [];
     const stage = h('div', { class: 'pivots' });
     queueMicrotask(() => film(stage, l.pivots));
-    return [part('film', 'Pivot by pivot', problem(l.pivots), ...(l.pivots.solutions ? [h('p', {}, 'All index sets, tried one after the other:'), block(l.pivots.solutions.replace(/^.*----.*\n/m, '').replace(/^ {4}/gm, '').trim())] : []), l.pivots.told ? h('p', {}, inline(l.pivots.told)) : null, stage,
+    return [part('film', 'Pivot by pivot', problem(l.pivots), ...(l.pivots.solutions ? [h('p', {}, 'All index sets, tried one after the other:'), block(l.pivots.solutions.replace(/^.*----.*\n/m, '').replace(/^ +/gm, '').replace(/ {2,}/g, ' ').trim())] : []), l.pivots.told ? h('p', {}, inline(l.pivots.told)) : null, stage,
       h('details', {}, h('summary', {}, 'All pivots as text'), block(l.pivots.text)))];
   }
 
