@@ -217,6 +217,7 @@ static const struct {
   { "formulation", "ggl", "GGL" },
   { "formulation", "generalized-alpha", "generalized α" },
   { "formulation", "hht", "HHT-I3" },
+  { "formulation", "bdf", "BDF (index 3)" },
   { "formulation", "phem56", "half-explicit Runge-Kutta" },
   { "formulation", "augmented-lagrangian", "augmented Lagrangian" },
   { "formulation", "coordinate-partitioning", "coordinate partitioning" },

@@ -218,6 +218,18 @@ static void phem_orders(void)
   orders("andrews", "phem56", 1e-4, 0.02, fifth, 0.5);
 }
 
+/* Lotstedt and Petzold 1986: order k in all, started by a method of order 4 in parts of a step. */
+static void bdf_orders(void)
+{
+  for (int k = 1; k <= 5; k++) {
+    char name[32];
+    const double wanted[] = { k, k, 0 }; /* lambda is of order k after the start alone */
+    snprintf(name, sizeof name, "bdf:order=%d", k);
+    orders("pendulum", name, 5e-3, 1, wanted, 0.25);
+    if (k > 1) orders("heavy-top", name, 5e-4, 0.1, wanted, 0.25); /* 1: lambda has a layer */
+  }
+}
+
 /* With rk4, the default; choices of coordinates are made on the way. */
 static void partition_orders(void)
 {
@@ -353,6 +365,9 @@ int main(void)
   through("hht", "flyball", 1e-3, 1, 2e-4);
   through("hht", "four-bar:dim=3", 1e-3, 2, 2e-4);
   through("hht", "bricard", 1e-3, 2, 2e-4);
+  through("bdf", "flyball", 2e-3, 1, 1e-3);
+  through("bdf", "four-bar:dim=3", 1e-3, 2, 1e-4);
+  through("bdf", "bricard", 1e-3, 2, 1e-6);
   through("augmented-lagrangian", "flyball", 1e-2, 1, 2e-2);
   through("augmented-lagrangian", "four-bar:dim=3", 1e-3, 2, 1e-4);
   through("augmented-lagrangian", "bricard", 1e-3, 10, 2e-5);
@@ -373,6 +388,7 @@ int main(void)
   through("radau5:form=index1", "flyball", 1e-2, 1, 1e-4);
   radau_orders();
   tolerance("radau5", 300);
+  bdf_orders();
   phem_orders();
   tolerance("phem56", 300);
   radau_dense();
