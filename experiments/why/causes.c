@@ -307,6 +307,7 @@ static void unstable_fixes(perp_ctx *ctx, const perp_why_subject *subject,
   causes_steps(e, steps, 5, options, pool);
   causes_part(ctx, e, PERP_PART_ODE, "symplectic-euler", options, pool);
   causes_part(ctx, e, PERP_PART_ODE, "rk4", options, pool);
+  causes_part(ctx, e, PERP_PART_ODE, "dopri5:tol=1e-9", options, pool);
 }
 
 /* ---- drift ---- */
@@ -502,6 +503,7 @@ static void coarse_fixes(perp_ctx *ctx, const perp_why_subject *subject, const p
   }
   causes_steps(e, steps, 4, options, pool);
   causes_part(ctx, e, PERP_PART_ODE, "rk4", options, pool);
+  causes_part(ctx, e, PERP_PART_ODE, "dopri5:tol=1e-9", options, pool);
   if (e->bodies) causes_add(options, pool, "--formulation acceleration --ode rk4");
 }
 

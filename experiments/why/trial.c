@@ -281,30 +281,40 @@ static void trial_rounds(trial_work *w, const perp_why_subject *subject)
   free(before);
 }
 
-/* Does the last option alone do?  Then it fixes the cause that was measured first. */
+/* Does the last option alone do?  Then its cause comes first, and it needs those of earlier rounds
+ * no more: they stay with the part that their own options fix. */
 static void trial_alone(trial_work *w, const perp_why_subject *subject)
 {
   perp_why_report *r = w->report;
-  int tried = 0;
-  if (!r->fixed || r->cause[0].round == r->cause[r->n_named - 1].round) return;
+  int tried = 0, last = 0;
+  while (last < r->n_named && (r->cause[last].n_fixes == 0 || r->cause[last].fix[0] != r->last))
+    last++;
+  if (!r->fixed || last == r->n_named || r->cause[last].round == 0) return;
   perp_why_fix *alone = trial_run(w, subject, r->first, r->last->options, &tried);
   if (alone == NULL || !alone->whole) {
     trial_drop(alone);
     return;
   }
-  int kept = 0;
+  perp_why_cause first = r->cause[last];
+  trial_forget(&first);
+  first.round = 0;
+  first.fix[0] = r->last = alone;
+  first.n_fixes = 1;
+  /* Of the others only those of the run as it is stay. */
+  perp_why_cause kept[PERP_WHY_CAUSES * PERP_WHY_ROUNDS];
+  int n = 0;
+  kept[n++] = first;
   for (int i = 0; i < r->n_causes; i++) {
-    if (r->cause[i].round == 0) {
-      r->cause[kept++] = r->cause[i];
+    if (i == last) continue;
+    if (i < r->n_named && r->cause[i].round == 0 && r->cause[i].d != first.d) {
+      kept[n++] = r->cause[i];
       continue;
     }
     trial_forget(&r->cause[i]);
     free(r->cause[i].says);
   }
-  r->n_named = r->n_causes = kept;
-  trial_forget(&r->cause[0]);
-  r->last = r->cause[0].fix[0] = alone;
-  r->cause[0].n_fixes = 1;
+  memcpy(r->cause, kept, (size_t)n * sizeof *kept);
+  r->n_named = r->n_causes = n;
 }
 
 perp_status perp_why(perp_ctx *ctx, const perp_why_subject *given, const perp_why_limits *limits,
