@@ -181,7 +181,8 @@ ok((await live(() => perp.live.sides[0].run.q[16])) < dragged[16], 'it falls');
 const state = await live(() => ({ fragment: perp.live.state().fragment, q: [...perp.live.sides[0].run.q], file: perp.live.sides[0].run.file('state') }));
 writeFileSync(resolve(out, 'state.yaml'), state.file);
 const again = await open('live', { fragment: state.fragment }), there = await again.page.evaluate(() => [...perp.live.sides[0].run.q]);
-ok(there.every((v, i) => v === state.q[i]) && (await again.page.evaluate(() => perp.live.sides[0].lcp)) === 'dantzig', 'the link opens the same state with the same methods, to the last bit');
+// a restart normalizes quaternions, which may round them once more
+ok(there.every((v, i) => (i % 7 < 3 ? v === state.q[i] : Math.abs(v - state.q[i]) <= 4e-16)) && (await again.page.evaluate(() => perp.live.sides[0].lcp)) === 'dantzig', 'the link opens the same state with the same methods: positions to the last bit, quaternions to rounding');
 await again.context.close?.();
 const checked = JSON.parse(execFileSync(perp, ['simulate', resolve(out, 'state.yaml'), '--h', '1ms', '--t-end', '1ms', '--json'], { encoding: 'utf8' }));
 ok(checked.status === 'ok' || checked.cells?.[0]?.status === 'ok', 'the scene file of a state runs in the program');
