@@ -37,16 +37,21 @@ void perp_stepper_destroy(void *ws)
   free(ws);
 }
 
+perp_status perp_stepper_constrained(perp_ctx *ctx, perp_constrained *k, const perp_model *model,
+                                     const perp_parts *parts)
+{
+  perp_parts with = *parts;
+  with.stab = (perp_spec){ &perp_stab_none.d, NULL };
+  return perp_constrained_create(ctx, k, model, &with, false);
+}
+
 perp_status perp_stepper_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                                 perp_stepper *like, size_t size, perp_layout_fn *layout, void **ws)
 {
   like->k.model = model;
   like->grid.h = h;
   PERP_TRY(perp_workspace_create(ctx, parts->formulation.d->name, like, size, layout, ws));
-  perp_parts with = *parts;
-  with.stab = (perp_spec){ &perp_stab_none.d, NULL };
-  const perp_status status = perp_constrained_create(ctx, &((perp_stepper *)*ws)->k, model, &with,
-                                                     false);
+  const perp_status status = perp_stepper_constrained(ctx, &((perp_stepper *)*ws)->k, model, parts);
   if (status != PERP_OK) {
     perp_stepper_destroy(*ws);
     *ws = NULL;

@@ -49,6 +49,9 @@ void perp_stepper_layout(perp_stepper *s, perp_arena *a);
 perp_status perp_stepper_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                                 perp_stepper *like, size_t size, perp_layout_fn *layout, void **ws);
 
+/* perp_constrained_create without a stabilization, for who holds the joints by itself. */
+perp_status perp_stepper_constrained(perp_ctx *ctx, perp_constrained *k, const perp_model *model,
+                                     const perp_parts *parts);
 /* PERP_ERR_UNSUPPORTED, with a remedy: joints with softness. */
 perp_status perp_stepper_rigid(perp_ctx *ctx, const perp_model *model, const char *formulation);
 /* s->error of the errors e_q and e_v [nv]: mean of squares, of positions in parts of tol times the

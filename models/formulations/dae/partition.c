@@ -27,8 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const perp_stab_desc perp_stab_none;
-
 enum { CORRECTIONS = 50 };
 
 typedef struct workspace {
@@ -489,9 +487,7 @@ perp_status perp_partition_create(perp_ctx *ctx, perp_model *model, const perp_p
   PERP_TRY(perp_stepper_rigid(ctx, model, name));
   PERP_TRY(perp_workspace_create(ctx, name, &like, sizeof like, partition_layout, ws));
   workspace *work = *ws;
-  perp_parts with = *parts;
-  with.stab = (perp_spec){ &perp_stab_none.d, NULL };
-  perp_status status = perp_constrained_create(ctx, &work->k, model, &with, false);
+  perp_status status = perp_stepper_constrained(ctx, &work->k, model, parts);
   if (status == PERP_OK && !partition_choose(work, 0, model->q0, model->v0))
     status = PERP_FAIL(ctx, PERP_ERR_ARG, "formulation %s: the constraints are not finite", name);
   if (status == PERP_OK && work->f == 0)
