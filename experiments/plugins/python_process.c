@@ -170,9 +170,9 @@ static perp_status python_ended(perp_ctx *ctx, perp_python *python, int why)
     return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: cannot run %s; set PERP_PYTHON to another Python",
                      python->file, perp_python_name());
   if (WIFEXITED(status))
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: its Python process ended with status %d",
+    return PERP_FAIL(ctx, PERP_ERR_RAISED, "%s: its Python process ended with status %d",
                      python->file, WEXITSTATUS(status));
-  return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: its Python process was ended by signal %d (%s)",
+  return PERP_FAIL(ctx, PERP_ERR_RAISED, "%s: its Python process was ended by signal %d (%s)",
                    python->file, WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
 
@@ -200,7 +200,7 @@ void perp_python_ask(perp_python *python, perp_python_op op, int id, size_t size
 perp_status perp_python_receive(perp_ctx *ctx, perp_python *python, void *bytes, size_t size)
 {
   if (!python_mine(python))
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: its Python process has ended", python->file);
+    return PERP_FAIL(ctx, PERP_ERR_RAISED, "%s: its Python process has ended", python->file);
   return perp_receive_all(python->fd, bytes, size) ? PERP_OK : python_ended(ctx, python, errno);
 }
 
@@ -225,5 +225,5 @@ perp_status perp_python_listen(perp_ctx *ctx, perp_python *python, int *question
     part = left < sizeof rest ? left : sizeof rest;
     PERP_TRY(perp_python_receive(ctx, python, rest, part));
   }
-  return PERP_FAIL(ctx, head.raised == 2 ? PERP_ERR_NOMEM : PERP_ERR_EXTERNAL, "%s", text);
+  return PERP_FAIL(ctx, head.raised == 2 ? PERP_ERR_NOMEM : PERP_ERR_RAISED, "%s", text);
 }

@@ -77,7 +77,7 @@ perp_status perp_cell_start(perp_ctx *ctx, perp_cell_run *run)
 
 perp_status perp_cell_raised(const perp_ctx *ctx, const perp_step_info *info)
 {
-  return info->reason < 0 && ctx->status == PERP_ERR_EXTERNAL ? PERP_ERR_EXTERNAL : PERP_OK;
+  return info->reason < 0 && ctx->status == PERP_ERR_RAISED ? PERP_ERR_RAISED : PERP_OK;
 }
 
 perp_status perp_cell_step(perp_ctx *ctx, perp_cell_run *run, double t_max, perp_step_info *info)

@@ -61,9 +61,8 @@ perp_status perp_cell_perturb(perp_ctx *ctx, perp_cell_run *run, double perturb)
 perp_status perp_cell_equivalent(perp_ctx *ctx, perp_cell_run *run, const char *name);
 perp_status perp_cell_start(perp_ctx *ctx, perp_cell_run *run);
 perp_status perp_cell_step(perp_ctx *ctx, perp_cell_run *run, double t_max, perp_step_info *info);
-/* A step that stopped as an integrator of another program failed (in Python it raised an
- * exception): PERP_ERR_EXTERNAL, with the message that it left in ctx, whose status was PERP_OK
- * before. */
+/* A step that stopped since an integrator in another language raised an exception: PERP_ERR_RAISED,
+ * with the message that it left in ctx, whose status was PERP_OK before. */
 perp_status perp_cell_raised(const perp_ctx *ctx, const perp_step_info *info);
 /* In the coordinates of the model of the scene, as all that the functions here say. */
 void perp_cell_state(const perp_cell_run *run, double *t, const double **q, const double **v);

@@ -93,7 +93,7 @@ CONTROL = [  # the rows that all integrators have: perp_ode_control of ode.h
     {'type': 'real', 'key': 'h_max', 'default': math.inf, 'min': 0, 'max': math.inf, 'open_min': True, 'unit': 's', 'help': 'Longest step.'},
     {'type': 'enum', 'key': 'control', 'default': 0, 'min': 0, 'max': 3, 'choices': ['auto', 'embedded', 'doubling', 'truncation'],
      'help': 'Error estimate.'}]
-EXTERNAL = 8  # PERP_ERR_EXTERNAL
+RAISED = 10  # PERP_ERR_RAISED
 
 
 class Options:
@@ -185,8 +185,8 @@ class Table:
     def _fail(self, ctx: typing.Any, why: BaseException) -> int:
         self.failure = self.failure or why
         if ctx:
-            ctx.contents.status, ctx.contents.msg = EXTERNAL, f'{type(why).__name__}: {why}'.encode(errors='replace')[:511]
-        return EXTERNAL
+            ctx.contents.status, ctx.contents.msg = RAISED, f'{type(why).__name__}: {why}'.encode(errors='replace')[:511]
+        return RAISED
 
     @staticmethod
     def _answer(answer: typing.Any, n: int, stats: typing.Any) -> typing.Any:

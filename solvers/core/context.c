@@ -43,6 +43,7 @@ static const char *const status_names[] = {
   [PERP_ERR_FORMAT] = "format",
   [PERP_ERR_EXTERNAL] = "external library",
   [PERP_ERR_INTERNAL] = "internal",
+  [PERP_ERR_RAISED] = "exception",
 };
 
 enum { LEAST = PERP_NONE_WITHIN };

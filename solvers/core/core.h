@@ -33,7 +33,8 @@ typedef enum perp_status {
   PERP_ERR_IO,
   PERP_ERR_FORMAT,   /* malformed input file */
   PERP_ERR_EXTERNAL, /* a library (CHOLMOD, LAPACK, GSL, ...) refused */
-  PERP_ERR_INTERNAL
+  PERP_ERR_INTERNAL,
+  PERP_ERR_RAISED /* a method in another language raised an exception, or its process ended */
 } perp_status;
 
 /* Why did the iteration stop?  > 0: there is a usable answer; < 0: there is none. */

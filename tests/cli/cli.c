@@ -235,7 +235,7 @@ static void test_simulate(void)
     { "lcp harvest stack --h 1e-300s", "are more than 1e+12" },
     { "simulate stack --contact coulomb",
       "unknown contact 'coulomb' (valid: frictionless, box, polyhedral, cone, " },
-    { "simulate pendulum --formulation dae", "unknown formulation 'dae' (valid: acceleration, " },
+    { "simulate pendulum --formulation dae", "unknown formulation 'dae' (perp list formulation)" },
     { "simulate xyzzyx", "unknown scene 'xyzzyx' (perp list scenes)" },
     { "list solvers", "unknown kind 'solvers' (valid: scenes, formulation, ode, kkt, lcp, " },
     { "lesson xyzzyx", "unknown lesson 'xyzzyx' (valid: pictures, order, " },
