@@ -512,7 +512,9 @@ static void reused(void)
   near(r.time.collision_us + r.time.assembly_us + r.time.kkt_us + r.time.lcp_us +
            r.time.integrate_us,
        r.time.breakdown_us, 0, 1e-12, "the parts sum to their step");
-  ok(r.time.integrate_us >= 0 && r.time.breakdown_steps == r.ode_count.steps,
+  /* a breakdown ends after 1 s of steps, which a busy machine may need for fewer */
+  ok(r.time.integrate_us >= 0 && (r.time.breakdown_steps == r.ode_count.steps ||
+                                  r.time.breakdown_us * (double)r.time.breakdown_steps >= 1e6),
      "of all steps, and no part < 0");
   perp_result_free(&r);
 }
