@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A bare root of the distribution of this machine, for the scripts that read this file: its archive is made once and kept. It needs
 # root, chroot and mmdebstrap or debootstrap, and the packages of the distribution. PERP_BARE: where roots are made.
-# PERP_BARE_CCACHE: a folder of compiled objects that the builds in the root share with others. The root has ccache then, too.
 #
 # bare_root_new WHAT     unpacks it, with the way to the packages; a reader without the means ends with status 77
 # inside USER COMMAND    runs in it
@@ -44,12 +43,11 @@ bare_root_new() { # WHAT
   # the way to the packages: names of hosts, proxies
   cp -L /etc/resolv.conf "$root/etc/resolv.conf"
   apt-config dump | grep -iE '^Acquire::.*proxy' >"$root/etc/apt/apt.conf.d/90proxy" || true
-  [[ -z ${PERP_BARE_CCACHE:-} ]] || inside root 'apt-get update && apt-get install -y --no-install-recommends ccache' >/dev/null
 }
 
 # in a file system of its own, so that nothing stays mounted; standard input is empty, as for a job
 inside() { # USER COMMAND
-  mkdir -p "$home/archives/partial" ${PERP_BARE_CCACHE:+"$PERP_BARE_CCACHE"}
+  mkdir -p "$home/archives/partial"
   unshare -m bash -c '
     set -e
     mount --bind /dev "$1/dev"
@@ -57,10 +55,6 @@ inside() { # USER COMMAND
     mount -t tmpfs tmpfs "$1/tmp"
     mkdir -p "$1/var/cache/apt/archives"
     mount --bind "$4" "$1/var/cache/apt/archives" # downloaded once
-    if [ -n "$5" ]; then
-      mkdir -p "$1/var/cache/ccache"
-      mount --bind "$5" "$1/var/cache/ccache"
-    fi
     exec chroot "$1" su - "$2" -s /bin/sh -c "$3"' inside "$root" "$1" \
-    "export LC_ALL=C.UTF-8 http_proxy='${http_proxy:-}' https_proxy='${https_proxy:-}' ${PERP_BARE_CCACHE:+CCACHE_DIR=/var/cache/ccache}; $2" "$home/archives" "${PERP_BARE_CCACHE:-}" </dev/null
+    "export LC_ALL=C.UTF-8 http_proxy='${http_proxy:-}' https_proxy='${https_proxy:-}'; $2" "$home/archives" </dev/null
 }
