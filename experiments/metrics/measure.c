@@ -344,17 +344,26 @@ static void measure_penetration(perp_measure *m, const double *q, const perp_ste
   measure_raise_to(&m->contact.err, tolerance - gap);
 }
 
+/* Is there a step with impulses?  A contact presses in it with a normal impulse above *least. */
+static bool measure_pressing(const perp_measure *m, const perp_step_info *info, double *least)
+{
+  double most = 0;
+  if (m->scratch.collision == NULL || info == NULL || info->impulse == NULL) return false;
+  for (int c = 0; c < info->n_contacts; c++)
+    most = fmax(most, perp_dot(3, info->contacts[c].n, info->impulse + 3 * c));
+  *least = 1e-6 * most;
+  return true;
+}
+
 /* How far the shapes that pressed each other in the step are apart at its end, at m->scratch.pose.
  */
 static void measure_lift(perp_measure *m, const perp_step_info *info)
 {
-  double most = 0;
-  if (m->scratch.collision == NULL || info == NULL || info->impulse == NULL) return;
-  for (int c = 0; c < info->n_contacts; c++)
-    most = fmax(most, perp_dot(3, info->contacts[c].n, info->impulse + 3 * c));
+  double least;
+  if (!measure_pressing(m, info, &least)) return;
   for (int c = 0; c < info->n_contacts; c++) {
     const perp_contact *x = &info->contacts[c];
-    if (!(perp_dot(3, x->n, info->impulse + 3 * c) > 1e-6 * most)) continue;
+    if (!(perp_dot(3, x->n, info->impulse + 3 * c) > least)) continue;
     measure_raise_to(&m->contact.lift,
                      perp_shape_distance(m->model, x->shape[0], &m->scratch.pose[x->body[0]],
                                          x->shape[1], &m->scratch.pose[x->body[1]], NULL, NULL,
@@ -391,15 +400,13 @@ static void contact_slip(const perp_measure *m, const perp_contact *x, const dou
  */
 static void measure_contact_laws(perp_measure *m, const double *v, const perp_step_info *info)
 {
-  double most = 0;
-  if (m->scratch.collision == NULL || info == NULL || info->impulse == NULL) return;
-  for (int c = 0; c < info->n_contacts; c++)
-    most = fmax(most, perp_dot(3, info->contacts[c].n, info->impulse + 3 * c));
+  double least;
+  if (!measure_pressing(m, info, &least)) return;
   for (int c = 0; c < info->n_contacts; c++) {
     const perp_contact *x = &info->contacts[c];
     const double *P = info->impulse + 3 * c, normal = perp_dot(3, x->n, P);
     double u[3], along = 0, square = 0;
-    if (!(normal > 1e-6 * most)) continue;
+    if (!(normal > least)) continue;
     contact_slip(m, x, v, u);
     const double speed = perp_dot(3, x->n, u);
     if (!(x->e > 0)) measure_raise_to(&m->contact.signorini, fabs(speed));

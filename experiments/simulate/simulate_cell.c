@@ -141,9 +141,8 @@ static void simulate_keep(perp_ctx *ctx, run *r)
   so_far.time.step_us = (double)NAN;
   so_far.time.cpu_s = r->measure->run.cpu_s = perp_clock_thread() - r->cpu0;
   so_far.time.wall_s = now - r->wall0;
-  if (so_far.t > 0)
-    simulate_read_metrics(ctx, r->measure, &so_far); /* the start itself has no error; what a metric
-                                                        raises is told at the end */
+  /* the start itself has no error; an exception of a metric is an error at the end of the run */
+  if (so_far.t > 0) simulate_read_metrics(ctx, r->measure, &so_far);
   minder->keep(&so_far, minder->user);
 }
 

@@ -340,6 +340,19 @@ static bool linear_power(perp_ctx *ctx, const linear_map *map, double t, const d
   return done;
 }
 
+/* One more state, whose step grows by `growth` and whose motion by `same`.  True: it is the worst.
+ */
+static bool linear_take(perp_why_evidence *e, double growth, double same, double t, double *worst)
+{
+  e->linear.states++;
+  if (growth - same <= *worst) return false;
+  *worst = growth - same;
+  e->linear.growth = growth;
+  e->linear.motion = fmax(0, same);
+  e->linear.t = t;
+  return e->linear.known = true;
+}
+
 /* As perp_why_linearize, of a large model; the growth of the motion is that of 64 shorter steps.
  */
 static void linear_large(perp_ctx *ctx, const perp_request *request, const perp_why_states *states,
@@ -356,13 +369,7 @@ static void linear_large(perp_ctx *ctx, const perp_request *request, const perp_
         !linear_power(ctx, &fine, t, q, v, e->h, scale, &same))
       continue;
     e->linear.excess += fmax(0, growth - 2 * fmax(0, same));
-    e->linear.states++;
-    if (growth - same <= worst) continue;
-    worst = growth - same;
-    e->linear.growth = growth;
-    e->linear.motion = fmax(0, same);
-    e->linear.t = t;
-    e->linear.known = true;
+    linear_take(e, growth, same, t, &worst);
   }
   if (e->linear.states > 0) e->linear.excess /= e->linear.states;
   linear_close(&fine);
@@ -400,14 +407,8 @@ void perp_why_linearize(perp_ctx *ctx, const perp_request *request, perp_why_sta
       known = linear_growth(ctx, &fine, t, q, v, e->h, scale, D, size, NULL, &same);
     if (!known) continue;
     e->linear.excess += fmax(0, growth - 2 * same);
-    e->linear.states++;
-    if (growth - same <= worst) continue;
-    worst = growth - same;
-    e->linear.growth = growth;
-    e->linear.motion = fmax(0, same);
-    e->linear.t = t;
-    e->linear.off = e->bodies ? linear_off(step.scene.model, t, q, vector) : 0;
-    e->linear.known = true;
+    if (linear_take(e, growth, same, t, &worst))
+      e->linear.off = e->bodies ? linear_off(step.scene.model, t, q, vector) : 0;
   }
   if (e->linear.states > 0) e->linear.excess /= e->linear.states;
   free(D);

@@ -36,7 +36,6 @@
 
 #include "models/contact/step/contacts_post.h"
 #include "models/multibody/servos.h"
-#include "models/stepping/stepper.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,9 +70,9 @@ static const double PROJECTED = 1e-9;
 enum { PROJECTIONS = 20, SETS = 20 };
 
 typedef struct workspace {
-  perp_stepper s; /* first */
+  perp_stepper s;    /* first */
+  perp_nonsmooth ns; /* second */
   opts o;
-  perp_nonsmooth ns;
   perp_eval end;              /* at q1 */
   double *q_m;                /* [nq] */
   double *f0, *f1;            /* [nv] forces at the start and at the end */
@@ -326,32 +325,6 @@ static perp_status moreau_jean_restart(perp_ctx *ctx, void *ws, double t, const 
   return perp_stepper_restart(ctx, ws, t, q, v);
 }
 
-static perp_status moreau_jean_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
-{
-  const workspace *w = ws;
-  PERP_TRY(perp_stepper_step(ctx, ws, t_max, info));
-  perp_nonsmooth_report(&w->ns, info);
-  return PERP_OK;
-}
-
-static void moreau_jean_timing(void *ws, bool on, perp_times *times)
-{
-  perp_stepper_timing(ws, on, times);
-  perp_nonsmooth_times(&((workspace *)ws)->ns, times);
-}
-
-static const perp_contact_count *moreau_jean_count(const void *ws)
-{
-  const workspace *w = ws;
-  return w->ns.islands != NULL ? perp_islands_count(w->ns.islands) : NULL;
-}
-
-static void moreau_jean_observe(void *ws, perp_contact_observer *observer, void *user)
-{
-  workspace *w = ws;
-  if (w->ns.islands != NULL) perp_islands_observe(w->ns.islands, observer, user);
-}
-
 const perp_formulation_desc perp_formulation_moreau_jean = {
   .d = { .name = "moreau-jean",
          .summary = "Moreau's and Jean's theta-scheme: predicted contacts, Newton's law on "
@@ -367,11 +340,6 @@ const perp_formulation_desc perp_formulation_moreau_jean = {
                  PERP_FORM_FORCES_MIDDLE },
   .create = moreau_jean_create,
   .restart = moreau_jean_restart,
-  .step = moreau_jean_step,
-  .state = perp_stepper_state,
-  .counters = perp_stepper_counters,
-  .timing = moreau_jean_timing,
   .destroy = moreau_jean_destroy,
-  .contacts = moreau_jean_count,
-  .observe = moreau_jean_observe,
+  PERP_NONSMOOTH_CALLS,
 };

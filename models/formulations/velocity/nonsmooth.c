@@ -312,17 +312,37 @@ perp_reason perp_nonsmooth_pass(perp_nonsmooth *ns, int pass, double step, const
   return PERP_RUNNING;
 }
 
-void perp_nonsmooth_report(const perp_nonsmooth *ns, perp_step_info *info)
+/* ---- the calls of a descriptor ---- */
+
+perp_status perp_nonsmooth_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
+  const perp_nonsmooth *ns = &((const perp_nonsmooth_stepper *)ws)->ns;
+  PERP_TRY(perp_stepper_step(ctx, ws, t_max, info));
   info->n_contacts = ns->n;
   info->contacts = ns->n > 0 ? ns->contact : NULL;
   info->impulse = ns->n > 0 ? ns->impulse : NULL;
+  return PERP_OK;
 }
 
-void perp_nonsmooth_times(const perp_nonsmooth *ns, perp_times *times)
+/* seconds of collision and contact problems are not of `integrate` */
+void perp_nonsmooth_timing(void *ws, bool on, perp_times *times)
 {
+  const perp_nonsmooth *ns = &((const perp_nonsmooth_stepper *)ws)->ns;
+  perp_stepper_timing(ws, on, times);
   if (ns->islands == NULL || times == NULL) return;
   times->collision = ns->collision_s;
   times->lcp = ns->lcp_s;
   times->integrate -= times->collision + times->lcp;
+}
+
+const perp_contact_count *perp_nonsmooth_count(const void *ws)
+{
+  const perp_nonsmooth *ns = &((const perp_nonsmooth_stepper *)ws)->ns;
+  return ns->islands != NULL ? perp_islands_count(ns->islands) : NULL;
+}
+
+void perp_nonsmooth_observe(void *ws, perp_contact_observer *observer, void *user)
+{
+  const perp_nonsmooth *ns = &((const perp_nonsmooth_stepper *)ws)->ns;
+  if (ns->islands != NULL) perp_islands_observe(ns->islands, observer, user);
 }

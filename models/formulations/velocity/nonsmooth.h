@@ -14,7 +14,7 @@
 #include "models/collision/collision.h"
 #include "models/contact/step/contacts.h"
 #include "models/contact/step/islands.h"
-#include "models/stepping/constrained.h"
+#include "models/stepping/stepper.h"
 
 typedef struct perp_nonsmooth_opts {
   double threshold, slip, activation, residual, budget;
@@ -100,9 +100,22 @@ void perp_nonsmooth_joints(perp_constrained *k, const perp_eval *end, double t, 
  * found, too. */
 perp_reason perp_nonsmooth_pass(perp_nonsmooth *ns, int pass, double step, const double *v,
                                 const double *f, double *u, double tol, int most);
-/* What a step has, for its report. */
-void perp_nonsmooth_report(const perp_nonsmooth *ns, perp_step_info *info);
-/* Seconds of collision and contact problems out of `integrate`; times may be NULL. */
-void perp_nonsmooth_times(const perp_nonsmooth *ns, perp_times *times);
+
+/* ---- the calls of a descriptor ---- */
+
+/* What the workspace of such a scheme begins with. */
+typedef struct perp_nonsmooth_stepper {
+  perp_stepper s;
+  perp_nonsmooth ns;
+} perp_nonsmooth_stepper;
+
+#define PERP_NONSMOOTH_CALLS                                                                       \
+  .step = perp_nonsmooth_step, .state = perp_stepper_state, .counters = perp_stepper_counters,     \
+  .timing = perp_nonsmooth_timing, .contacts = perp_nonsmooth_count,                               \
+  .observe = perp_nonsmooth_observe
+perp_status perp_nonsmooth_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info);
+void perp_nonsmooth_timing(void *ws, bool on, perp_times *times);
+const perp_contact_count *perp_nonsmooth_count(const void *ws);
+void perp_nonsmooth_observe(void *ws, perp_contact_observer *observer, void *user);
 
 #endif

@@ -28,7 +28,6 @@
 #include "models/formulations/velocity/nonsmooth.h"
 
 #include "models/multibody/servos.h"
-#include "models/stepping/stepper.h"
 
 #include <string.h>
 
@@ -58,10 +57,10 @@ static const perp_opt options[] = {
 };
 
 typedef struct workspace {
-  perp_stepper s; /* first */
+  perp_stepper s;    /* first */
+  perp_nonsmooth ns; /* second */
   opts o;
   double alpha_m, alpha_f, beta, gamma;
-  perp_nonsmooth ns;
   perp_eval end;      /* at q1 */
   double *q_p;        /* [nq] */
   double *rate, *a;   /* [nv] v' and a at the start */
@@ -217,32 +216,6 @@ static perp_status nonsmooth_alpha_restart(perp_ctx *ctx, void *ws, double t, co
   return perp_stepper_restart(ctx, ws, t, q, v);
 }
 
-static perp_status nonsmooth_alpha_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
-{
-  const workspace *w = ws;
-  PERP_TRY(perp_stepper_step(ctx, ws, t_max, info));
-  perp_nonsmooth_report(&w->ns, info);
-  return PERP_OK;
-}
-
-static void nonsmooth_alpha_timing(void *ws, bool on, perp_times *times)
-{
-  perp_stepper_timing(ws, on, times);
-  perp_nonsmooth_times(&((workspace *)ws)->ns, times);
-}
-
-static const perp_contact_count *nonsmooth_alpha_count(const void *ws)
-{
-  const workspace *w = ws;
-  return w->ns.islands != NULL ? perp_islands_count(w->ns.islands) : NULL;
-}
-
-static void nonsmooth_alpha_observe(void *ws, perp_contact_observer *observer, void *user)
-{
-  workspace *w = ws;
-  if (w->ns.islands != NULL) perp_islands_observe(w->ns.islands, observer, user);
-}
-
 const perp_formulation_desc perp_formulation_nonsmooth_alpha = {
   .d = { .name = "nonsmooth-alpha",
          .summary = "Nonsmooth generalized-alpha: impulses by backward Euler, Newton's law on "
@@ -256,11 +229,6 @@ const perp_formulation_desc perp_formulation_nonsmooth_alpha = {
                  PERP_FORM_FORCES_MIDDLE },
   .create = nonsmooth_alpha_create,
   .restart = nonsmooth_alpha_restart,
-  .step = nonsmooth_alpha_step,
-  .state = perp_stepper_state,
-  .counters = perp_stepper_counters,
-  .timing = nonsmooth_alpha_timing,
   .destroy = nonsmooth_alpha_destroy,
-  .contacts = nonsmooth_alpha_count,
-  .observe = nonsmooth_alpha_observe,
+  PERP_NONSMOOTH_CALLS,
 };
