@@ -51,9 +51,7 @@ perp_status perp_kind_lcp_in_place(perp_ctx *ctx, const perp_spec *named, int n,
 
 void perp_kind_lcp_failed(const perp_ctx *ctx, perp_status status, perp_outcome *out)
 {
-  out->status = status == PERP_ERR_NOMEM      ? PERP_CELL_OOM
-                : status == PERP_ERR_EXTERNAL ? PERP_CELL_CRASH /* code beyond the border */
-                                              : PERP_CELL_SETUP_FAILED;
+  out->status = perp_cell_failed(status);
   snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
 }
 

@@ -235,7 +235,7 @@ static void kind_gradient_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
   free(columns);
   out->status = status == PERP_OK                         ? PERP_CELL_OK
                 : perp_exit_of(status) == PERP_EXIT_USAGE ? PERP_CELL_SKIPPED
-                                                          : PERP_CELL_SETUP_FAILED;
+                                                          : perp_cell_failed(status);
   if (status == PERP_OK) return;
   snprintf(out->reason, sizeof out->reason, "refused");
   snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);

@@ -17,10 +17,7 @@ int64_t perp_result_problems(const perp_result *result)
 
 perp_cell_status perp_result_status(const perp_result *result)
 {
-  if (result->status == PERP_ERR_NOMEM) return PERP_CELL_OOM;
-  if (result->status == PERP_ERR_EXTERNAL || result->status == PERP_ERR_RAISED)
-    return PERP_CELL_CRASH; /* code beyond the border */
-  if (result->status != PERP_OK) return PERP_CELL_SETUP_FAILED;
+  if (result->status != PERP_OK) return perp_cell_failed(result->status);
   switch (result->cut) {
   case PERP_CUT_TIME:
     return PERP_CELL_TIMEOUT;

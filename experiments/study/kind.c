@@ -22,6 +22,13 @@ bool perp_cell_infrastructure(perp_cell_status status)
   return status == PERP_CELL_OOM || status == PERP_CELL_CRASH || status == PERP_CELL_SETUP_FAILED;
 }
 
+perp_cell_status perp_cell_failed(perp_status status)
+{
+  return status == PERP_ERR_NOMEM                                   ? PERP_CELL_OOM
+         : status == PERP_ERR_EXTERNAL || status == PERP_ERR_RAISED ? PERP_CELL_CRASH
+                                                                    : PERP_CELL_SETUP_FAILED;
+}
+
 bool perp_cell_whole(perp_cell_status status)
 {
   return status == PERP_CELL_OK || status == PERP_CELL_FIXED_WORK || status == PERP_CELL_SEVERAL ||
