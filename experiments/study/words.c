@@ -218,6 +218,7 @@ static const struct {
   { "formulation", "generalized-alpha", "generalized α" },
   { "formulation", "hht", "HHT-I3" },
   { "formulation", "bdf", "BDF (index 3)" },
+  { "formulation", "variational", "variational integrator" },
   { "formulation", "phem56", "half-explicit Runge-Kutta" },
   { "formulation", "augmented-lagrangian", "augmented Lagrangian" },
   { "formulation", "coordinate-partitioning", "coordinate partitioning" },

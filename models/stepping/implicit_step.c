@@ -249,6 +249,14 @@ static double implicit_soft_error(const perp_implicit *implicit, const double *x
   return most;
 }
 
+/* F at an iterate to r */
+static bool implicit_iterate(perp_implicit *implicit, equations *e, const double *x)
+{
+  implicit->evaluations++;
+  if (implicit->hard) memcpy(implicit->about, x, (size_t)implicit->n * sizeof *x);
+  return implicit_eval(e, x, implicit->r);
+}
+
 /* the factors of dF/dx at x, where F = r */
 static perp_reason implicit_factor(perp_implicit *implicit, equations *e, double h, const double *x)
 {
@@ -279,8 +287,7 @@ static bool implicit_move(perp_implicit *implicit, equations *e, double *x)
 {
   for (int halved = 0; halved <= HALVINGS_MOST; halved++) {
     for (int i = 0; i < implicit->n; i++) x[i] += implicit->dx[i];
-    implicit->evaluations++;
-    if (implicit_eval(e, x, implicit->r)) return true;
+    if (implicit_iterate(implicit, e, x)) return true;
     for (int i = 0; i < implicit->n; i++) x[i] -= implicit->dx[i];
     for (int i = 0; i < implicit->n; i++) implicit->dx[i] /= 2;
   }
@@ -302,8 +309,7 @@ static perp_reason implicit_newton(perp_implicit *implicit, perp_local_fn *F, vo
     implicit_soften(implicit, blocks);
   }
   memcpy(implicit->x0, x, (size_t)implicit->n * sizeof *x);
-  implicit->evaluations++;
-  if (!implicit_eval(&e, x, implicit->r)) return PERP_NOT_FINITE;
+  if (!implicit_iterate(implicit, &e, x)) return PERP_NOT_FINITE;
   for (int i = 0; i < most; i++) {
     if (!implicit->factored) {
       if (jacobians++ == JACOBIANS_MOST) return PERP_MAX_ITER;
@@ -330,8 +336,7 @@ static perp_reason implicit_newton(perp_implicit *implicit, perp_local_fn *F, vo
       memcpy(x, implicit->x0, (size_t)implicit->n * sizeof *x);
       implicit->factored = false;
       last = HUGE_VAL;
-      implicit->evaluations++;
-      if (!implicit_eval(&e, x, implicit->r)) return PERP_NOT_FINITE;
+      if (!implicit_iterate(implicit, &e, x)) return PERP_NOT_FINITE;
       continue;
     }
     if (!moved) break;

@@ -14,7 +14,9 @@
  * Where that is more than 1e-10 of the size (a light body between heavy ones: the force is that of
  * their mass, J M^-1 J' is its own), rows are made soft about the multipliers that were found, and
  * solved for again, up to 100 times (method of multipliers): at mass ratios of 1e9 each pass halves
- * the error.  PERP_INACCURATE where more than 1e-7 of the size is left. */
+ * the error.  PERP_INACCURATE where more than 1e-7 of the size is left.  `hard` makes them soft
+ * about the multipliers of each iterate, so that C = 0 to rounding, and multipliers that are not
+ * unique follow the first guess and rounding. */
 #ifndef PERP_IMPLICIT_STEP_H
 #define PERP_IMPLICIT_STEP_H
 
@@ -32,6 +34,7 @@ typedef struct perp_implicit {
   double *x0, *dx, *r, *step, *soft;
   double *about; /* [n] multipliers about which rows are soft */
   bool softened; /* the caller's equations of rows are soft themselves: nothing is added to them */
+  bool hard;     /* the softness is in the Jacobian alone: about the multipliers of each iterate */
   bool factored;
   double h;                        /* step that the factors are of */
   double floor;                    /* of corrections that no longer fell */

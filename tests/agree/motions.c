@@ -132,6 +132,8 @@ static void formulations(void)
     { { "ggl" }, 1e-3, 2, 2e-3 },
     { { "generalized-alpha" }, 1e-3, 2, 2e-3 },
     { { "generalized-alpha:form=index3" }, 1e-3, 2, 2e-3 },
+    { { "variational:stages=2" }, 1e-3, 2, 2e-3 },
+    { { "variational" }, 2e-2, 4, 2e-3 },
     { { "radau5" }, 4e-3, 0, 1e-5 },
     { { "penalty:stiffness=1e7,damping=1e3", "rk4" }, 1e-4, 0, 0.02 },
     { { "sundials:ida:tol=1e-9" }, 1e-3, 0, 1e-4 },
@@ -311,6 +313,7 @@ static void forces(void)
                                    { "impulse" },
                                    { "ggl" },
                                    { "generalized-alpha" },
+                                   { "variational" },
                                    { "velocity" },
                                    { "regularized" } };
   const double t = 1.5;

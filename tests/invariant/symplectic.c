@@ -67,6 +67,14 @@ int main(void)
          scenes[i].scene, parts[j].formulation, parts[j].ode != NULL ? parts[j].ode : "", e.first,
          e.last, e.most);
     }
+  for (size_t i = 4; i < 6; i++) { /* of higher order, in four times the step */
+    const run_parts variational = { .formulation = "variational" };
+    const energies e = energy_history(scenes[i].scene, variational, 4 * scenes[i].h);
+    ok(fabs(e.last - e.first) <= 0.02 * e.most + 1e-11 && e.most > 1e-10,
+       "%s, variational: no trend of the energy: off by %.2g on average, later by %.2g (at most "
+       "%.2g)",
+       scenes[i].scene, e.first, e.last, e.most);
+  }
   /* the test can fail */
   const energies e = energy_history("double-pendulum",
                                     (run_parts){ .formulation = "reduced", .ode = "heun" }, 5e-3);
