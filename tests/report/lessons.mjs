@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // node lessons.mjs OUT NAME...: opens OUT/course/NAME.html and OUT/two.html as a student would, and keeps OUT/NAME*.png.
 import { done, launch, ok, picture } from './browser.mjs';
+import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 const [out, ...names] = process.argv.slice(2);
-
+const course = readdirSync(resolve(out, 'course')).filter((f) => /\.html$/.test(f) && f !== 'index.html'), all = names.length === course.length;
 
 const browser = await launch();
 
@@ -221,9 +222,9 @@ for (const name of names) {
   await picture(page, `${out}/${name}-phone.png`);
   await context.close();
 }
-ok(films >= 2 && slid.length >= 8, `${slid.length} lessons have sliders: ${slid.join(' ')}`);
-ok(computed.length >= 10, `sliders compute in ${computed.length} lessons: ${computed.join(' ')}`);
-ok(moved >= 5, `bodies move in ${moved} lessons`);
+ok(films >= 2 && slid.length >= (all ? 8 : 4), `${slid.length} lessons have sliders: ${slid.join(' ')}`);
+ok(computed.length >= (all ? 10 : 2), `sliders compute in ${computed.length} lessons: ${computed.join(' ')}`);
+ok(moved >= (all ? 5 : 2), `bodies move in ${moved} lessons`);
 
 // a course in one file: index, lessons behind '#', progress, slides by the address, a lesson of one's own
 {
@@ -256,7 +257,7 @@ ok(moved >= 5, `bodies move in ${moved} lessons`);
 }
 {
   const { page, said, context } = await open('course/index');
-  ok((await page.$$('.lessons a')).length === names.length && said.length === 0, `index: ${names.length} lessons`);
+  ok((await page.$$('.lessons a')).length === course.length && course.length > 20 && said.length === 0, `index: ${course.length} lessons`);
   await context.close();
 }
 {
