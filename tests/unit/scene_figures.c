@@ -204,7 +204,7 @@ static void test_gauge(void)
 {
   static const char text[] = HEAD
       "scene: { summary: a hook, t_end: 0.01 s, h: 1 ms }\nparameters: { off: { default: 0, unit: "
-      "N } }\n"
+      "N }, also: { default: 0, unit: N } }\n"
       "bodies:\n  - { name: w, mass: 2, inertia: [1, 1, 1], x: [0, 0, -1] }\n"
       "  - { name: b, mass: 3, inertia: [1, 1, 1], x: [2, 0, 0.1], shape: { kind: sphere, radius: "
       "0.1 } }\n"
@@ -213,13 +213,18 @@ static void test_gauge(void)
       "shapes: [{ body: world, kind: plane }]\n"
       "joints:\n  - { name: hook, kind: ball, a: world, b: w, at: [0, 0, 0] }\n"
       "gauges:\n  - { kind: force, scale: 1, forces: [{ joint: hook, exact: 2 * 9.81 + off }, { a: "
-      "world, b: [b, c], exact: 7 * 9.81 + 2 * off }] }\n";
+      "world, b: [b, c], exact: 7 * 9.81 + 2 * off }] }\n"
+      "  - { kind: force, scale: 1, forces: [{ joint: hook, exact: 2 * 9.81 + also }] }\n";
   const char *status;
   if (perp_write_file(&ctx, "hook.yaml", text, strlen(text)) != PERP_OK) bail("%s", ctx.msg);
   below(figure_of("hook.yaml", "force.rel.err", "velocity", 0, &status), 1e-9,
         "what a joint carries, and two bodies together");
   near(figure_of("hook.yaml:off=1", "force.rel.err", "velocity", 0, &status), 2, 1e-9, 0,
        "... and a claim that is wrong is seen");
+  near(figure_of("hook.yaml:also=3", "force.rel.err", "velocity", 0, &status), 3, 1e-9, 0,
+       "of two checks with one metric the second counts, too");
+  near(figure_of("hook.yaml:off=2,also=3", "force.rel.err", "velocity", 0, &status), 4, 1e-9, 0,
+       "... if it is the worse one");
 }
 
 /* ---- the scenes ---- */
