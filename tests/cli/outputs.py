@@ -4,11 +4,14 @@
 list of formulations is the program's own, so that a new one is held to the same: over any time the
 momentum of each body changes by the sum of its weight and of the forces that the program reports.
 
-  PERP_BIN=build/experiments/perp tests/cli/outputs.py [FORMULATION ...]"""
+  PERP_BIN=build/experiments/perp tests/cli/outputs.py [FORMULATION ... | --folder FOLDER]
+
+FOLDER: those of this folder of models/formulations; rest: those of all others."""
 import csv
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -131,6 +134,7 @@ SCENES = [
           [Joint('shoulder', 'hinge', 'world', 'arm', (0, 0, 0.5), (0, 1, 0)), Joint('wrist', 'ball', 'arm', 'hand', (0.6, 0, 0.5))],
           pairs=[('world', 'hand')], mu=0.3, shapes=['kind: plane, body: world', 'kind: sphere, body: hand, radius: 0.1']),
 ]
+FOLDERS = ('dae', 'velocity', 'schemes')
 STICKS = '''schema: perp-scene/1
 scene: { summary: a block at rest on a slope that static friction holds, t_end: 0.3 s, h: 1 ms }
 bodies:
@@ -336,26 +340,43 @@ def outputs(folder, scene, name, truths):
     ok(off <= FAR.get((name, scene.name), 0.01) or (name, scene.name) in OTHER, f'{who}: ends where acceleration does', off)
 
 
-def acting(folder):
+def acting(folder, only):
     path = os.path.join(folder, 'sticks.yaml')
     with open(path, 'w', encoding='utf-8') as f:
         f.write(STICKS)
-    for method in ('velocity', 'velocity-midpoint', 'acceleration'):
+    for method in [m for m in ('velocity', 'velocity-midpoint', 'acceleration') if m in only]:
         r = subprocess.run([PERP, 'simulate', path, '--formulation', method, '--series', '-'], capture_output=True, text=True)
         rows = list(csv.DictReader(r.stdout.splitlines()))
         off = abs(float(rows[-1]['q0']) - float(rows[0]['q0'])) if rows else math.nan
         ok(off < 1e-4, f'{method}: what rests on a slope below its static friction goes on to rest', f'{off} m {r.stderr}')
-    for scene, method, metric, most, what in ACTING:
+    for scene, method, metric, most, what in [a for a in ACTING if a[1].split()[0].split(':')[0] in only]:
         r = subprocess.run([PERP, 'simulate', *scene.split(), '--formulation', *method.split(), '--json'], capture_output=True, text=True)
         got = json.loads(r.stdout)['metrics'].get(metric, math.nan) if r.returncode in (0, 9) else math.nan
         ok(got <= most, f'{scene}, {method}: {what}', f'{metric} {got:.3g} (most {most:g}) {r.stderr}')
+    if 'acceleration' not in only:
+        return
     r = subprocess.run([PERP, 'simulate', 'billiard', '--formulation', 'acceleration', '--lcp', 'pgs:max_iter=3', '--json'],
                        capture_output=True, text=True)
     ok(r.returncode == 10 and 'no impulses were found' in r.stdout + r.stderr, 'billiard: an impact that is solved poorly ends the run',
           f'{r.returncode} {r.stdout[:300]}')
 
 
+def of_folder(wanted, names):
+    """The formulations whose descriptor stands there: a test each of meson, so that a mutant meets the nearest first"""
+    source = os.path.join(os.environ.get('PERP_SOURCE') or os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..'),
+                          'models', 'formulations')
+    folder = {}
+    for base, _, files in os.walk(source):
+        for f in (x for x in files if x.endswith('.c')):
+            with open(os.path.join(base, f), encoding='utf-8') as text:
+                for name in re.findall(r'perp_formulation_desc perp_formulation_\w+ = \{\s*\.d = \{ \.name = "([^"]+)"', text.read()):
+                    folder[name] = os.path.basename(base)
+    return [n for n in names if (folder[n] if folder.get(n) in FOLDERS else 'rest') == wanted]
+
+
 def main(only):
+    if only[:1] == ['--folder']:
+        only = of_folder(only[1], registry()) or sys.exit(f'no formulation in {only[1]}')
     with tempfile.TemporaryDirectory() as folder:
         truths = {}
         for name, caps in registry().items():
@@ -370,7 +391,7 @@ def main(only):
                 elif 'means' not in scene.needs:
                     status, said, _ = run(folder, scene, name)
                     ok(status in (2, 3) and 'formulation' in said, f'{name}, {scene.name}: refused with a reason', f'{status} {said}')
-        acting(folder)
+        acting(folder, only or registry())
     done()
 
 

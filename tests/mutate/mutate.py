@@ -26,7 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 FOLDERS = ('solvers/', 'models/', 'experiments/metrics/')
 # tests of the runner alone, which wait for disks
 ELSEWHERE = ('journal', 'plan', 'robust', 'report', 'study', 'replay', 'expr', 'fuzz_study_read', 'fuzz_fclib_read')
-SUITES = ('unit', 'contract', 'guard', 'invariant', 'golden', 'agree', 'fuzz', 'oracle')
+SUITES = ('unit', 'contract', 'guard', 'invariant', 'golden', 'agree', 'fuzz', 'oracle', 'physics')
 
 # (name, what is found, what stands there instead)
 SWAPS = [
@@ -44,6 +44,7 @@ SWAPS = [
     ('sign', r'(?<=\()-(?=[a-zA-Z(])', ''), ('truth', r'\btrue\b', 'false'), ('truth', r'\bfalse\b', 'true'),
     ('return', r'\bcontinue;', ';'),
 ]
+JOBS = 1  # compilers and tests at a time
 NUMBER = re.compile(r'(?<![\w.\]\[])(\d+\.\d+(?:e-?\d+)?|\d+e-?\d+|\d+)(?![\w.])')
 
 
@@ -133,7 +134,7 @@ def copy_tree(to):
 
 
 def build(tree, log, *targets):
-    return subprocess.run(['ninja', '-C', os.path.join(tree, 'build'), '-k', '1', '-j', '2'] + list(targets), stdout=log,
+    return subprocess.run(['ninja', '-C', os.path.join(tree, 'build'), '-k', '1', '-j', str(JOBS)] + list(targets), stdout=log,
                           stderr=subprocess.STDOUT, env=dict(os.environ, NINJA_STATUS='')).returncode == 0
 
 
@@ -183,14 +184,14 @@ class Test:
             resource.setrlimit(resource.RLIMIT_AS, (space, space))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
-        self.out, self.until = tempfile.TemporaryFile(), time.time() + 10 * cpu
+        self.out, self.at, self.until = tempfile.TemporaryFile(), 0, time.time() + 10 * cpu
         self.process = subprocess.Popen(self.cmd, cwd=self.cwd or cwd, env=env, stdout=self.out,
                                         stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=bounded)
 
     def ended(self, wait=os.WNOHANG):
         pid, status, used = os.wait4(self.process.pid, wait)
         if pid == 0:
-            if time.time() > self.until:
+            if time.time() > self.until or self.failed():
                 self.stop()
                 return True
             return False
@@ -198,6 +199,12 @@ class Test:
         self.last = used.ru_utime + used.ru_stime
         self.stop_group()  # what it left behind
         return True
+
+    def failed(self):
+        """A check failed: the rest of the test says nothing more."""
+        more = os.pread(self.out.fileno(), 1 << 24, self.at)  # the offset of the file is the test's own
+        self.at += more.rfind(b'\n') + 1
+        return re.search(rb'^not ok .*\n', more, re.M) is not None
 
     def stop_group(self):
         try:
@@ -214,10 +221,10 @@ class Test:
         self.out.seek(0)
         m = re.search(rb'^not ok \d+ - (.*)$', self.out.read(), re.M)
         self.out.close()
-        if self.code == 0:
-            return None
         if m:
             return m.group(1).decode('utf-8', 'replace')[:90]
+        if self.code == 0:
+            return None
         return 'no end' if self.code in (-signal.SIGKILL, -signal.SIGXCPU) else 'status %d' % self.code
 
 
@@ -266,12 +273,12 @@ class Sanitized:
         if not os.path.exists(os.path.join(self.build, 'build.ninja')):
             subprocess.run(['meson', 'setup', self.build, tree, '-Ddefault_library=shared', '-Doptimization=1',
                             '-Db_sanitize=address,undefined', '-Db_lundef=false'], stdout=log, stderr=subprocess.STDOUT, check=True)
-        if subprocess.run(['ninja', '-C', self.build], stdout=log, stderr=subprocess.STDOUT).returncode != 0:
+        if subprocess.run(['ninja', '-C', self.build, '-j', str(JOBS)], stdout=log, stderr=subprocess.STDOUT).returncode != 0:
             sys.exit('the tree does not build with sanitizers: see %s' % log.name)
 
     def first_to_fail(self, tests, jobs, budget):
         said = 'exitcode=%d:halt_on_error=1:allocator_may_return_null=1:detect_leaks=0' % self.STATUS
-        if subprocess.run(['ninja', '-C', self.build], stdout=subprocess.DEVNULL).returncode != 0:
+        if subprocess.run(['ninja', '-C', self.build, '-j', str(JOBS)], stdout=subprocess.DEVNULL).returncode != 0:
             return None
         there = [t.moved(os.path.join(self.tree, 'build'), self.build, ASAN_OPTIONS=said, UBSAN_OPTIONS=said)
                  for t in tests]
@@ -318,7 +325,7 @@ class Coverage:
         if not os.path.exists(os.path.join(self.build, 'build.ninja')):
             subprocess.run(['meson', 'setup', self.build, tree, '-Ddefault_library=shared', '-Doptimization=2',
                             '-Db_coverage=true'], stdout=log, stderr=subprocess.STDOUT, check=True)
-        if subprocess.run(['ninja', '-C', self.build], stdout=log, stderr=subprocess.STDOUT).returncode != 0:
+        if subprocess.run(['ninja', '-C', self.build, '-j', str(JOBS)], stdout=log, stderr=subprocess.STDOUT).returncode != 0:
             sys.exit('the tree does not build with coverage: see %s' % log.name)
         shutil.rmtree(self.data, ignore_errors=True)
         inside, others = os.path.join(tree, 'build'), []
@@ -392,17 +399,19 @@ def main():
     a.add_argument('--number', type=int, default=200, help='mutants that compile')
     a.add_argument('--dir', default=os.path.join(ROOT, 'build-mutate'), help='the copy, its build and the log')
     a.add_argument('--only', default='', help='files whose path begins so')
-    a.add_argument('--again', metavar='FILE', help='the mutants of this list: lines of "path | before | after"')
+    a.add_argument('--again', metavar='FILE', help='the mutants of this list: lines of "path | before | after", made at random or by hand')
     a.add_argument('--all', action='store_true', help='run tests that do not reach the mutant, too')
     a.add_argument('--same-lines', action='store_true', help='tests reach the lines that they did the last time')
     a.add_argument('--tests', default='', help='only these, as suite/name,suite/name: how good are they on --only?')
     a.add_argument('--limit', type=float, default=300, help='seconds; tests that take longer are left out')
-    a.add_argument('--jobs', type=int, default=1, help='tests at a time')
+    a.add_argument('--jobs', type=int, default=1, help='compilers and tests at a time')
     a.add_argument('--budget', type=float, default=0,
                    help='seconds of tests a mutant, likely ones first; one that lives through them counts as survived')
     a.add_argument('--sanitize', action='store_true', help='survivors run again under the sanitizers')
     a.add_argument('--minutes', type=float, default=0, help='stop after; 0: never')
     o = a.parse_args()
+    global JOBS
+    JOBS = o.jobs
     tree = os.path.abspath(o.dir)
     started = time.time()
     os.makedirs(tree, exist_ok=True)
@@ -462,16 +471,21 @@ def main():
             m = Mutant(s[0], texts[s[0]], *s[1:])
             by_key.setdefault(m.key(), []).append(s)
         for x in wanted:
-            if x not in by_key:
+            if x not in by_key:  # made by hand: any text in the place of any line
+                path, before, after = x.split(' | ')
+                text = texts.get(path, '')
+                by_key[x] = [(path, m.start(1), m.end(1), 'hand', after)
+                             for m in re.finditer(r'^[ \t]*(%s)$' % re.escape(before), text, re.M)]
+            if not by_key[x]:
                 print('# not found: %s' % x)
-        chosen = [s for x in wanted for s in by_key.get(x, [])]
+        chosen = [s for x in wanted for s in by_key[x]]
     else:
         chosen = shuffled(every, texts, o.seed)
     print('# %d places, seed %d' % (len(every), o.seed), flush=True)
 
     count = {'killed': 0, 'survived': 0, 'equivalent': 0, 'same': 0}
     made = objects(tree)
-    by_test, killers, survivors, original = {}, {}, [], {}
+    by_test, by_folder, killers, survivors, original = {}, {}, {}, [], {}
     devnull = open(os.devnull, 'w')
     current = None
     try:
@@ -500,6 +514,9 @@ def main():
                 killed, n = first_to_fail(those, o.jobs, o.budget, tree)
                 if killed is None and sanitized is not None:
                     killed = sanitized.first_to_fail(those, o.jobs, o.budget)
+                of_folder = by_folder.setdefault(os.path.dirname(m.path), [0, 0])
+                of_folder[0] += killed is not None
+                of_folder[1] += 1
                 if killed is not None:
                     count['killed'] += 1
                     by_test[killed[0]] = by_test.get(killed[0], 0) + 1
@@ -524,6 +541,9 @@ def main():
     print('survivors (also in %s)' % os.path.join(tree, 'survivors.txt'))
     for m in survivors:
         print('  ' + m.key())
+    print('killed of those that change anything, by folder')
+    for folder, (killed, n) in sorted(by_folder.items()):
+        print('  %3d of %3d  %s' % (killed, n, folder))
     n = count['killed'] + count['survived']
     print('%d killed, %d survived, %d equivalent, %d of the same code: %.1f %% of those that change anything are killed' % (
         count['killed'], count['survived'], count['equivalent'], count['same'], 100.0 * count['killed'] / max(n, 1)))
