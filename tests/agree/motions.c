@@ -105,6 +105,20 @@ static double angle_error(const perp_model *m, run_parts parts, double h, pendul
               fabs((double)(y[1] - truth[1])));
 }
 
+/* Is each formulation of the registry that claims the capability among the names? */
+static void all_are_here(unsigned cap, const char *const *names, size_t n)
+{
+  const perp_desc *d;
+  for (int f = 0; (d = perp_plugin_at(&ctx, PERP_KIND_formulation, f)) != NULL; f++) {
+    if (!(d->caps & cap)) continue;
+    const size_t length = strlen(d->name);
+    bool here = false;
+    for (size_t i = 0; i < n; i++)
+      here |= strncmp(names[i], d->name, length) == 0 && strchr(":", names[i][length]) != NULL;
+    ok(here, "%s, which follows what depends on time, is looked at", d->name);
+  }
+}
+
 static const pendulum kicked = { 0.1, 20, 1.1, 0.4 };
 
 static void formulations(void)
@@ -137,15 +151,36 @@ static void formulations(void)
     { { "radau5" }, 4e-3, 0, 1e-5 },
     { { "penalty:stiffness=1e7,damping=1e3", "rk4" }, 1e-4, 0, 0.02 },
     { { "sundials:ida:tol=1e-9" }, 1e-3, 0, 1e-4 },
+    { { "hht" }, 1e-3, 2, 2e-3 },
+    { { "augmented-lagrangian" }, 1e-3, 2, 2e-3 },
+    { { "bdf" }, 1e-3, 0, 1e-5 },
+    { { "phem56" }, 8e-3, 0, 1e-7 },
+    { { "phem56:tol=1e-9" }, 1e-2, 0, 1e-6 },
+    { { "coordinate-partitioning", "rk4" }, 2e-3, 4, 1e-5 },
+    { { "tangent-coordinates", "rk4" }, 2e-3, 4, 1e-5 },
+    { { "moreau-jean" }, 1e-3, 2, 2e-3 },
+    { { "nonsmooth-alpha" }, 1e-3, 2, 2e-3 },
+    { { "si-baumgarte" }, 1e-3, 0, 0.1 },
+    { { "si-split" }, 1e-3, 0, 0.1 },
+    { { "si-ngs" }, 1e-3, 0, 0.1 },
+    { { "soft-step" }, 1e-3, 0, 0.1 },
+    { { "small-steps" }, 1e-3, 0, 0.1 },
+    { { "tgs" }, 1e-3, 0, 0.1 },
+    { { "xpbd" }, 1e-3, 0, 0.1 },
+    { { "soft-constraints:timeconst=2e-3,dmin=0.99,dmax=0.999" }, 1e-3, 0, 0.1 },
+    { { "avbd" }, 1e-3, 0, 0.1 },
   };
+  enum { N = sizeof all / sizeof *all };
+  const char *names[N];
+  for (size_t i = 0; i < N; i++) names[i] = all[i].parts.formulation;
+  all_are_here(PERP_FORM_MOTIONS, names, N);
   for (int dim = 2; dim <= 3; dim++) {
     perp_model *m = swing(dim, kicked);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
       const char *name = all[i].parts.formulation, *stab = all[i].parts.stab;
       char plain[64];
       snprintf(plain, sizeof plain, "%s", name);
-      char *options = strstr(plain, ":form=") != NULL ? strstr(plain, ":form=")
-                                                      : strstr(plain, ":tol");
+      char *options = strstr(plain, ":tol");
       if (options != NULL) *options = '\0';
       if (strncmp(name, "sundials", 8) == 0 &&
           perp_find(&ctx, PERP_KIND_formulation, plain) == NULL) {
@@ -306,16 +341,45 @@ static void floquet(int dim, pendulum p, int s, const char *what)
  * ... */
 static void forces(void)
 {
-  static const run_parts all[] = { { "acceleration", "dop853:tol=1e-12" },
-                                   { "radau5:tol=1e-11" },
-                                   { "reduced", "dop853:tol=1e-12" },
-                                   { "penalty", "dop853:tol=1e-12" },
-                                   { "impulse" },
-                                   { "ggl" },
-                                   { "generalized-alpha" },
-                                   { "variational" },
-                                   { "velocity" },
-                                   { "regularized" } };
+  static const struct {
+    run_parts parts;
+    double tol;
+  } all[] = {
+    { { "acceleration", "dop853:tol=1e-12" }, 1e-09 },
+    { { "radau5:tol=1e-11" }, 1e-09 },
+    { { "reduced", "dop853:tol=1e-12" }, 1e-09 },
+    { { "penalty", "dop853:tol=1e-12" }, 1e-09 },
+    { { "impulse" }, 1e-4 },
+    { { "ggl" }, 1e-4 },
+    { { "generalized-alpha" }, 1e-4 },
+    { { "variational" }, 1e-4 },
+    { { "bdf" }, 1e-4 },
+    { { "hht" }, 1e-4 },
+    { { "augmented-lagrangian" }, 1e-4 },
+    { { "moreau-jean" }, 1e-4 },
+    { { "nonsmooth-alpha" }, 1e-4 },
+    { { "velocity-midpoint" }, 1e-4 },
+    { { "sundials:ida:tol=1e-9" }, 1e-4 },
+    { { "phem56" }, 1e-09 },
+    { { "coordinate-partitioning", "rk4" }, 1e-09 },
+    { { "tangent-coordinates", "rk4" }, 1e-09 },
+    { { "velocity" }, 1e-2 },
+    { { "regularized" }, 1e-2 },
+    { { "velocity-nonlinear" }, 1e-2 },
+    { { "si-baumgarte" }, 1e-2 },
+    { { "si-split" }, 1e-2 },
+    { { "si-ngs" }, 1e-2 },
+    { { "soft-step" }, 1e-2 },
+    { { "small-steps" }, 1e-2 },
+    { { "tgs" }, 1e-2 },
+    { { "xpbd" }, 1e-2 },
+    { { "soft-constraints" }, 1e-2 },
+    { { "avbd" }, 1e-2 },
+  };
+  enum { N = sizeof all / sizeof *all };
+  const char *names[N];
+  for (size_t i = 0; i < N; i++) names[i] = all[i].parts.formulation;
+  all_are_here(PERP_FORM_SIGNALS, names, N);
   const double t = 1.5;
   perp_model *m = run_model(&ctx, 3);
   run_body(&ctx, m, (perp_body_def){ .mass = perp_mass_box(2, 1, 1, 1) });
@@ -336,11 +400,14 @@ static void forces(void)
   const double x = 3.0 / 4 * t * t + 2.5 * (t / 4 - sin(4 * t) / 16),
                z = -0.5 * t * t - 2 * (t / 3 - sin(3 * t) / 9),
                spin = 6 * 2.0 / 2 * (1 - cos(3 * t)) / 3; /* I = m a^2 / 6 */
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+  for (size_t i = 0; i < N; i++) {
     double q[7], v[6];
-    const char *name = all[i].formulation;
-    const double tol = i < 4 ? 1e-9 : i < 7 ? 1e-4 : 1e-2;
-    if (run_fresh(&ctx, m, all[i], 1e-3, t, q, v) < 0) bail("the run ends early");
+    const char *name = all[i].parts.formulation;
+    const double tol = all[i].tol;
+    if (strncmp(name, "sundials", 8) == 0 &&
+        perp_find(&ctx, PERP_KIND_formulation, "sundials:ida") == NULL)
+      continue;
+    if (run_fresh(&ctx, m, all[i].parts, 1e-3, t, q, v) < 0) bail("%s: the run ends early", name);
     near(q[0], x, tol, 0, "%s: a force that is a signal", name);
     near(q[2], z, tol, 0, "%s: gravity that is a signal", name);
     near(v[5], spin, tol, 0, "%s: a torque that is a signal", name);

@@ -388,7 +388,7 @@ def order(tests, mutant, killers):
 
     def score(t):
         alike = len(w & (words(t.name) | set(x.rstrip('s') for x in words(t.name))))
-        alike += 2 * (t.suite == 'guard')  # these see most
+        alike += 2 * (t.suite in ('guard', 'physics'))  # these see most
         return (-killers.get((mutant.path, t.name), 0), t.seconds / (1 + 3 * alike) ** 2)
     return sorted(tests, key=score)
 
@@ -401,7 +401,7 @@ def main():
     a.add_argument('--only', default='', help='files whose path begins so')
     a.add_argument('--again', metavar='FILE', help='the mutants of this list: lines of "path | before | after", made at random or by hand')
     a.add_argument('--all', action='store_true', help='run tests that do not reach the mutant, too')
-    a.add_argument('--same-lines', action='store_true', help='tests reach the lines that they did the last time')
+    a.add_argument('--same-lines', action='store_true', help='tests reach the lines, and take the time, that they did the last time')
     a.add_argument('--tests', default='', help='only these, as suite/name,suite/name: how good are they on --only?')
     a.add_argument('--limit', type=float, default=300, help='seconds; tests that take longer are left out')
     a.add_argument('--jobs', type=int, default=1, help='compilers and tests at a time')
@@ -444,15 +444,19 @@ def main():
             lines = Coverage(tree, tests, log, o.limit, o.jobs, o.same_lines)
         good = lines.good
     else:
-        good = []
+        index, seconds = os.path.join(tree, 'seconds.json'), {}
+        if o.same_lines and os.path.exists(index):
+            seconds = json.loads(read(index))
 
         def told(t, why):
-            if why is None:
-                t.seconds = t.last
-                good.append(t)
-            else:
+            seconds[t.name] = t.last if why is None else None
+            if why is not None:
                 print('# fails without any mutant, left out: %s (%s)' % (t.name, why), flush=True)
-        run_all(tests, o.jobs, lambda t: o.limit, tree, told)
+        run_all([t for t in tests if t.name not in seconds], o.jobs, lambda t: o.limit, tree, told)
+        write(tree, 'seconds.json', json.dumps(seconds))
+        good = [t for t in tests if seconds[t.name] is not None]
+        for t in good:
+            t.seconds = seconds[t.name]
     print('# %d tests, %.0f s all together; ready after %.0f s' % (
         len(good), sum(t.seconds for t in good), time.time() - started), flush=True)
 
