@@ -6,6 +6,7 @@
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "models/multibody/model_private.h"
+#include "models/stepping/step_sum.h"
 #include "tests/tap.h"
 
 #include <string.h>
@@ -206,6 +207,59 @@ static void test_refused(void)
   perp_scene_destroy(&s);
 }
 
+/* What a step in parts reports: impulses of a contact add up under its id, in the order of ids and
+ * at its last place; forces are means over the parts, of different lengths; unknown ones stay so.
+ */
+static void test_sum_of_parts(void)
+{
+  static const uint64_t ids[3][3] = { { 1, 3, 5 }, { 2, 3, 7 }, { 3, 5, 5 } };
+  static const int n[3] = { 3, 3, 2 };
+  static const double h[3] = { 0.1, 0.3, 0.6 };
+  /* id -> impulse along x, y, z and the gap of the last part that has it */
+  static const struct {
+    uint64_t id;
+    double impulse, gap;
+  } want[5] = { { 1, 1, 0 }, { 2, 11, 1 }, { 3, 2 + 12 + 21, 2 }, { 5, 3 + 22, 2 }, { 7, 13, 1 } };
+  perp_step_sum sum = { .m = 2, .drives = 1 };
+  double lambda[2], drive[1], space[2] = { 0 }, more[1] = { 0 };
+  sum.lambda = space;
+  sum.drive = more;
+  for (int round = 0; round < 2; round++) {
+    perp_step_info info = { .lambda = lambda, .drive = drive };
+    perp_step_sum_start(&sum);
+    for (int part = 0; part < 3; part++) {
+      perp_contact contact[3] = { 0 };
+      double impulse[9];
+      for (int i = 0; i < n[part]; i++) {
+        contact[i].id = ids[part][i];
+        contact[i].gap = part;
+        for (int k = 0; k < 3; k++) impulse[3 * i + k] = (10 * part + i + 1) * (k + 1);
+      }
+      lambda[0] = 2 + part, lambda[1] = -5, drive[0] = 10 * part;
+      info.lambda = round == 1 && part == 1 ? NULL : lambda;
+      info.n_contacts = n[part];
+      info.contacts = contact;
+      info.impulse = impulse;
+      if (perp_step_sum_add(&ctx, &sum, h[part], &info) != PERP_OK) bail("%s", ctx.msg);
+    }
+    perp_step_sum_info(&sum, &info);
+    ok(info.n_contacts == 5, "parts: five contacts are reported, each once (%d)", info.n_contacts);
+    for (int i = 0; i < 5 && info.n_contacts == 5; i++) {
+      bool same = info.contacts[i].id == want[i].id && info.contacts[i].gap == want[i].gap;
+      for (int k = 0; k < 3; k++) same &= info.impulse[3 * i + k] == (k + 1) * want[i].impulse;
+      ok(same, "  contact %d: impulses of all parts, where the last one had it", (int)want[i].id);
+    }
+    near(info.drive[0], 0.3 * 10 + 0.6 * 20, 1e-14, 0, "  drives: the mean of the parts");
+    if (round == 1)
+      ok(info.lambda == NULL, "  multipliers that a part does not know are not known");
+    else
+      ok(fabs(info.lambda[0] - (0.1 * 2 + 0.3 * 3 + 0.6 * 4)) < 1e-14 &&
+             fabs(info.lambda[1] + 5) < 1e-14,
+         "  multipliers: the mean of the parts");
+  }
+  perp_step_sum_free(&sum);
+}
+
 int main(void)
 {
   const char *source = getenv("PERP_SOURCE");
@@ -220,5 +274,6 @@ int main(void)
   test_against_fixed();
   test_zeno();
   test_refused();
+  test_sum_of_parts();
   return tap_done();
 }
