@@ -7,6 +7,7 @@
 #include "models/figures/control_private.h"
 #include "models/figures/inverse.h"
 #include "models/geometry/kinematics.h"
+#include "models/multibody/model_private.h"
 #include "tests/run_model.h"
 
 #include <complex.h>
@@ -311,6 +312,51 @@ static void prescribed(void)
     }
 }
 
+/* Rows that follow one motion, along another one of the same chain: J v + C_t is the derivative of
+ * C, J a + gamma that of J v + C_t.  `rows` of them are not 0. */
+static void rows_move(const char *spec, perp_control_root root, chain *c)
+{
+  enum { MANY = 16 * MOST };
+  static const double t = 0.37, dt = 1e-5;
+  perp_goal *goal, *other;
+  chain bent = *c;
+  bent.scale *= 1.7;
+  perp_model *m = chain_control(c, (control){ spec, root }, &goal);
+  other = chain_goal(&bent);
+  double q[7 * MOST], v[3][6 * MOST], C[3][MANY], rate[3][MANY], gamma[MANY], off[2] = { 0 },
+                                                                              size = 0;
+  if (m->m > MANY) bail("%d rows", m->m);
+  perp_eval e;
+  perp_arena arena = { 0 };
+  perp_eval_layout(&e, m, &arena);
+  if (perp_arena_reserve(&ctx, &arena) != PERP_OK) bail("%s", ctx.msg);
+  perp_eval_layout(&e, m, &arena);
+  perp_eval_init(&e, m);
+  for (int k = 0; k < 3; k++) {
+    const double at = t + (k - 1) * dt;
+    perp_goal_state(other, at, q, v[k]);
+    perp_eval_at(&e, m, at, q);
+    memcpy(C[k], e.C, (size_t)m->m * sizeof *e.C);
+    perp_model_rate(m, at, q, v[k], rate[k]);
+  }
+  perp_goal_state(other, t, q, v[1]);
+  perp_eval_at(&e, m, t, q);
+  perp_joints_bias(m, &e, v[1], gamma);
+  for (int i = 0; i < m->nv; i++) v[0][i] = (v[2][i] - v[0][i]) / (2 * dt);
+  perp_blocks_J(&e.blocks, 1, v[0], gamma);
+  for (int i = 0; i < m->m; i++) {
+    off[0] = fmax(off[0], fabs((C[2][i] - C[0][i]) / (2 * dt) - rate[1][i]));
+    off[1] = fmax(off[1], fabs((rate[2][i] - rate[0][i]) / (2 * dt) - gamma[i]));
+    size = fmax(size, fabs(rate[1][i]));
+  }
+  ok(size > 0.01 && off[0] < 1e-8 && off[1] < 1e-7,
+     "%s, %dD, root %d: rates and accelerations of the rows are derivatives (%.2g, %.2g of %.2g)",
+     spec, c->dim, (int)root, off[0], off[1], size);
+  perp_arena_free(&arena);
+  perp_goal_destroy(other);
+  perp_model_destroy(m);
+}
+
 /* ---- where explicit pd becomes unstable ----
  * At rest without gravity M y'' + C y' + K y = 0 in joint coordinates, with K = w^2 diag(M), C = 2
  * ratio w diag(M): modes of diag(M) x = mu M x have kappa = mu w^2 and c = 2 ratio w mu. */
@@ -443,6 +489,13 @@ int main(void)
   servo_is_force();
   implicit_order();
   prescribed();
+  static chain floats = { 3, 4, { B, HI, B, SL }, .floats = true, .scale = 0.3 },
+               floats_plane = { 2, 4, { HI, HI, SL, HI }, .floats = true, .scale = 0.5 };
+  chain *all[] = { &mixed, &mixed_turned, &plane, &floats, &floats_plane };
+  for (int i = 0; i < 5; i++) {
+    rows_move("prescribed", PERP_ROOT_PRESCRIBED, all[i]);
+    rows_move("markers", PERP_ROOT_CONTROLLED, all[i]);
+  }
   stability();
   return tap_done();
 }
