@@ -194,6 +194,22 @@ PERP_INLINE void perp_quat_dexpinv(const double u[3], const double w[3], double 
   for (int i = 0; i < 3; i++) du[i] = w[i] + 0.5 * uw[i] + c * uuw[i];
 }
 
+/* w = dexp_u(du), the inverse of that: w = du + (cos a - 1) / a^2 u x du + (a - sin a) / a^3 u x (u
+ * x du), by the power series.  w may alias du. */
+PERP_INLINE void perp_quat_dexp(const double u[3], const double du[3], double w[3])
+{
+  const double a2 = perp_dot(3, u, u);
+  double term = -0.5, c1 = 0, c2 = 0, uw[3], uuw[3];
+  for (int k = 0; k < 40 && fabs(term) > 1e-20; k++) {
+    c1 += term;
+    c2 -= term / (2 * k + 3);
+    term *= -a2 / ((2. * k + 3) * (2 * k + 4));
+  }
+  perp_cross(u, du, uw);
+  perp_cross(u, uw, uuw);
+  for (int i = 0; i < 3; i++) w[i] = du[i] + c1 * uw[i] + c2 * uuw[i];
+}
+
 /* Rotation vector in the body frame that takes q0 to q1, from q0^-1 q1 (Cline 2002, eq. 2.5), of
  * length at most pi. */
 PERP_INLINE void perp_quat_difference(const double q0[4], const double q1[4], double dtheta[3])

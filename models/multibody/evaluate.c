@@ -503,6 +503,12 @@ void perp_model_dexpinv(const perp_model *model, const double *u, const double *
   for (int i = 3; model->dim == 3 && i < model->nv; i += 6) perp_quat_dexpinv(u + i, v + i, du + i);
 }
 
+void perp_model_dexp(const perp_model *model, const double *u, const double *du, double *v)
+{
+  if (v != du) memcpy(v, du, (size_t)model->nv * sizeof *v);
+  for (int i = 3; model->dim == 3 && i < model->nv; i += 6) perp_quat_dexp(u + i, du + i, v + i);
+}
+
 void perp_model_project(const perp_model *model, double *q)
 {
   if (model->dim == 2) return;

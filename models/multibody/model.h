@@ -697,6 +697,8 @@ void perp_model_difference(const perp_model *model, const double *q0, const doub
 /* du [nv] = dexp^-1_u(v), the rate of an increment u of q = q0 [+] u: see perp_ode_sys.  du may
  * alias v. */
 void perp_model_dexpinv(const perp_model *model, const double *u, const double *v, double *du);
+/* v [nv] = dexp_u(du), the inverse of that; v may alias du. */
+void perp_model_dexp(const perp_model *model, const double *u, const double *du, double *v);
 void perp_model_project(const perp_model *model, double *q);
 bool perp_model_forces_need_velocity(const perp_model *model);
 

@@ -2,6 +2,7 @@
 #include "models/stepping/stepper.h"
 #include "models/multibody/servos.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,40 @@ void perp_stepper_servos(perp_stepper *s, double t, const double *q, const doubl
   if (s->k.model->n_drives == 0) return;
   perp_constrained_at(&s->k, t, q);
   perp_servos_apply(s->k.model, s->k.e, t, v, s->servo, s->k.f);
+}
+
+bool perp_stepper_accelerate(perp_stepper *s, double t, double h, const double *q, const double *v)
+{
+  perp_constrained *k = &s->k;
+  perp_constrained_at(k, t, q);
+  s->grid.count.rhs++;
+  perp_stepper_forces(s, t, v, k->f);
+  perp_joints_bias(k->model, k->e, v, k->c);
+  for (int i = 0; i < k->model->m; i++) k->c[i] = -k->c[i];
+  return perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, h, v);
+}
+
+bool perp_stepper_project(perp_stepper *s, double t, double h, double *q, double *v)
+{
+  perp_constrained *k = &s->k;
+  const perp_model *model = k->model;
+  if (model->m == 0) return true;
+  for (int pass = 0; pass < 5; pass++) {
+    perp_constrained_at(k, t, q);
+    perp_constrained_error(k, k->c);
+    if (perp_worst(model->m, k->c) <= 4 * DBL_EPSILON * model->size) break;
+    for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
+    memcpy(k->f, k->zeros, (size_t)model->nv * sizeof *k->f);
+    if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return false;
+    perp_model_retract(model, q, k->a, q);
+  }
+  perp_constrained_at(k, t, q);
+  perp_constrained_rate(k, v, k->c);
+  for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
+  memcpy(k->f, k->zeros, (size_t)model->nv * sizeof *k->f);
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return false;
+  for (int i = 0; i < model->nv; i++) v[i] += k->a[i];
+  return true;
 }
 
 void perp_stepper_destroy(void *ws)
@@ -187,7 +222,8 @@ static perp_reason stepper_adaptive(perp_stepper *s, perp_stepper_control *contr
     const perp_reason reason = s->make_step(s, grid->t, h);
     if (s->k.status != PERP_OK) return reason;
     if (reason > 0 && s->error < 1) {
-      const double next = stepper_next(control, h, s->error, refused);
+      double next = stepper_next(control, h, s->error, refused);
+      if (next > h && next < control->keep * h) next = h;
       control->h_next = cut ? fmax(next, control->h_next) : next;
       stepper_take(s, end);
       return PERP_EXACT;

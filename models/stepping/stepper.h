@@ -26,6 +26,7 @@ typedef struct perp_stepper {
 typedef struct perp_stepper_control {
   double tol, h_min, h_max; /* options; tol 0: steps of the grid */
   int order;
+  double keep; /* a step that would grow by less than this stays as it is; 0: none does */
   double h_next, speed[2], last; /* speed: largest so far, of translation and rotation */
 } perp_stepper_control;
 /* Rows of an options table whose struct begins with these. */
@@ -42,6 +43,11 @@ typedef struct perp_stepper_control {
 void perp_stepper_forces(perp_stepper *s, double t, const double *v, double *f);
 /* s->servo at (t, q, v), where s->k is evaluated then; nothing where the model has no drives. */
 void perp_stepper_servos(perp_stepper *s, double t, const double *q, const double *v);
+/* Accelerations and multipliers of the motion at (t, q, v), to s->k.a and s->k.lambda, in a step of
+ * h; false: s->k.reason says why not. */
+bool perp_stepper_accelerate(perp_stepper *s, double t, double h, const double *q, const double *v);
+/* q [nq] to C = 0 within rounding and then v [nv] to J v + C_t = 0, in the norm of M; likewise. */
+bool perp_stepper_project(perp_stepper *s, double t, double h, double *q, double *v);
 /* Arrays of the stepper that *s begins with, for the layout of the whole; s->k.model is there. */
 void perp_stepper_layout(perp_stepper *s, perp_arena *a);
 /* A workspace like *like, which is `size` bytes that begin with a stepper with make_step.  There is

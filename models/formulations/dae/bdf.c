@@ -101,44 +101,6 @@ static bool bdf_residual(void *user, const double *x, double *r)
 
 /* ---- the start ---- */
 
-/* a at (t, q, v), lambda in k->lambda */
-static bool bdf_accelerate(workspace *work, double t, const double *q, const double *v, double *a)
-{
-  perp_constrained *k = &work->s.k;
-  perp_constrained_at(k, t, q);
-  work->s.grid.count.rhs++;
-  perp_stepper_forces(&work->s, t, v, k->f);
-  perp_joints_bias(k->model, k->e, v, k->c);
-  for (int i = 0; i < k->model->m; i++) k->c[i] = -k->c[i];
-  if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, work->h, v)) return false;
-  memcpy(a, k->a, (size_t)k->model->nv * sizeof *a);
-  return true;
-}
-
-/* q and v back to C = 0 and J v + C_t = 0 */
-static bool bdf_project(workspace *work, double t, double *q, double *v)
-{
-  perp_constrained *k = &work->s.k;
-  const perp_model *model = k->model;
-  if (model->m == 0) return true;
-  for (int pass = 0; pass < 5; pass++) {
-    perp_constrained_at(k, t, q);
-    perp_constrained_error(k, k->c);
-    if (perp_worst(model->m, k->c) <= 4 * DBL_EPSILON * model->size) break;
-    for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
-    memcpy(k->f, k->zeros, (size_t)model->nv * sizeof *k->f);
-    if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, work->h, v)) return false;
-    perp_model_retract(model, q, k->a, q);
-  }
-  perp_constrained_at(k, t, q);
-  perp_constrained_rate(k, v, k->c);
-  for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
-  memcpy(k->f, k->zeros, (size_t)model->nv * sizeof *k->f);
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, work->h, v)) return false;
-  for (int i = 0; i < model->nv; i++) v[i] += k->a[i];
-  return true;
-}
-
 /* A step of the classical Runge-Kutta method from qt and vt, in place. */
 static bool bdf_classical(workspace *work, double t, double h)
 {
@@ -151,7 +113,9 @@ static bool bdf_classical(workspace *work, double t, double h)
       work->rate[i] = work->vt[i] + (s > 0 ? c[s] * h * work->l[s - 1][i] : 0);
     }
     perp_model_retract(model, work->qt, work->u, work->s.q1);
-    if (!bdf_accelerate(work, t + c[s] * h, work->s.q1, work->rate, work->l[s])) return false;
+    if (!perp_stepper_accelerate(&work->s, t + c[s] * h, work->h, work->s.q1, work->rate))
+      return false;
+    memcpy(work->l[s], work->s.k.a, (size_t)nv * sizeof *work->l[s]);
     perp_model_dexpinv(model, work->u, work->rate, work->k[s]);
   }
   memset(work->u, 0, (size_t)nv * sizeof *work->u);
@@ -161,7 +125,7 @@ static bool bdf_classical(workspace *work, double t, double h)
       work->vt[i] += h * b[s] * work->l[s][i];
     }
   perp_model_retract(model, work->qt, work->u, work->qt);
-  return bdf_project(work, t + h, work->qt, work->vt);
+  return perp_stepper_project(&work->s, t + h, work->h, work->qt, work->vt);
 }
 
 static bool bdf_start(workspace *work)
@@ -218,7 +182,7 @@ static perp_reason bdf_make_step(perp_stepper *stepper, double t, double h)
   }
   perp_stepper_servos(&work->s, t, work->s.q, work->s.v);
   if (work->known < work->o.order || work->fresh) {
-    if (!bdf_accelerate(work, t, work->s.q, work->s.v, work->rate)) return k->reason;
+    if (!perp_stepper_accelerate(&work->s, t, h, work->s.q, work->s.v)) return k->reason;
     memcpy(work->force, k->lambda, rows);
     work->fresh = false;
   }

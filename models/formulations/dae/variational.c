@@ -114,9 +114,9 @@ static void variational_rodrigues(double a, double b, const double x[3], const d
   for (int i = 0; i < 3; i++) z[i] = y[i] + a * u[i] + b * v[i];
 }
 
-/* Of all bodies; nothing turns in the plane and about centres of mass.  y becomes T(x) y, T(x)' y
- * or exp(x) y. */
-enum { MAP_T, MAP_PULL, MAP_EXP };
+/* Of all bodies; nothing turns in the plane and about centres of mass.  y becomes T(x)' y or exp(x)
+ * y. */
+enum { MAP_PULL, MAP_EXP };
 static void variational_map(const perp_model *model, int map, const double *x, double *y)
 {
   for (int i = 3; model->dim == 3 && i < model->nv; i += 6) {
@@ -124,7 +124,7 @@ static void variational_map(const perp_model *model, int map, const double *x, d
     if (map == MAP_EXP)
       variational_rodrigues(1 - T.b * T.r2, -T.a, x + i, y + i, y + i);
     else
-      variational_rodrigues(map == MAP_T ? T.a : -T.a, T.b, x + i, y + i, y + i);
+      variational_rodrigues(-T.a, T.b, x + i, y + i, y + i);
   }
 }
 
@@ -173,8 +173,7 @@ static void variational_kinetic(workspace *work)
     memset(work->rate, 0, (size_t)nv * sizeof *work->rate);
     for (int k = 1; k < n; k++)
       for (int j = 0; j < nv; j++) work->rate[j] += work->D[i][k] / h * work->x[k][j];
-    memcpy(work->w[i], work->rate, (size_t)nv * sizeof *work->rate);
-    variational_map(model, MAP_T, work->x[i], work->w[i]);
+    perp_model_dexp(model, work->x[i], work->rate, work->w[i]);
     perp_blocks_M(&work->start.blocks, work->w[i], work->p);
     if (i > 0) variational_gradient(model, h * b, work->x[i], work->rate, work->p, work->E[i]);
     variational_map(model, MAP_PULL, work->x[i], work->p);
@@ -222,22 +221,6 @@ static bool variational_residual(void *user, const double *unknown, double *r)
 }
 
 /* ---- a step ---- */
-
-/* v' and lambda at the start of a motion */
-static bool variational_begin(workspace *work)
-{
-  perp_constrained *system = &work->s.k;
-  const int m = system->model->m;
-  perp_constrained_at(system, work->t, work->s.q);
-  perp_stepper_forces(&work->s, work->t, work->s.v, system->f);
-  perp_joints_bias(system->model, system->e, work->s.v, system->c);
-  for (int i = 0; i < m; i++) system->c[i] = -system->c[i];
-  if (!perp_constrained_solve(system, PERP_LEVEL_ACCELERATION, work->h, work->s.v)) return false;
-  memcpy(work->before[0], system->a, (size_t)system->model->nv * sizeof *system->a);
-  memcpy(work->force, system->lambda, (size_t)m * sizeof *work->force);
-  work->known = 0;
-  return true;
-}
 
 /* Increments of v' and v'' at the start, of the velocities before; the largest of them */
 static double variational_guess(workspace *work)
@@ -290,7 +273,12 @@ static perp_reason variational_make_step(perp_stepper *stepper, double t, double
   work->t = t;
   if (!(fabs(h - work->h) < 1e-6 * h)) work->known = -1;
   work->h = h;
-  if (work->known < 0 && !variational_begin(work)) return system->reason;
+  if (work->known < 0) {
+    if (!perp_stepper_accelerate(&work->s, t, h, work->s.q, work->s.v)) return system->reason;
+    memcpy(work->before[0], system->a, (size_t)model->nv * sizeof *system->a);
+    memcpy(work->force, system->lambda, (size_t)model->m * sizeof *work->force);
+    work->known = 0;
+  }
   perp_eval_at(&work->start, model, t, work->s.q);
   perp_blocks_M(&work->start.blocks, work->s.v, work->momentum);
   perp_stepper_servos(&work->s, t, work->s.q, work->s.v);
