@@ -219,6 +219,7 @@ static const struct {
   { "formulation", "hht", "HHT-I3" },
   { "formulation", "bdf", "BDF (index 3)" },
   { "formulation", "variational", "variational integrator" },
+  { "formulation", "esdirk", "ESDIRK, projected" },
   { "formulation", "phem56", "half-explicit Runge-Kutta" },
   { "formulation", "augmented-lagrangian", "augmented Lagrangian" },
   { "formulation", "coordinate-partitioning", "coordinate partitioning" },

@@ -42,15 +42,28 @@ bool perp_stepper_accelerate(perp_stepper *s, double t, double h, const double *
   return perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, h, v);
 }
 
+/* Corrections of positions, and what of the size may be left where they no longer fall. */
+enum { PROJECTIONS = 20 };
+static const double ROUNDED = 1e-12;
+
 bool perp_stepper_project(perp_stepper *s, double t, double h, double *q, double *v)
 {
   perp_constrained *k = &s->k;
   const perp_model *model = k->model;
   if (model->m == 0) return true;
-  for (int pass = 0; pass < 5; pass++) {
+  double last = HUGE_VAL;
+  for (int pass = 0;; pass++) {
     perp_constrained_at(k, t, q);
     perp_constrained_error(k, k->c);
-    if (perp_worst(model->m, k->c) <= 4 * DBL_EPSILON * model->size) break;
+    const double worst = perp_worst(model->m, k->c);
+    if (worst <= 4 * DBL_EPSILON * model->size) break;
+    if (pass == PROJECTIONS ||
+        !(worst < 0.9 * last)) { /* rounding, or beside a singular position */
+      if (worst <= ROUNDED * model->size) break;
+      k->reason = PERP_MAX_ITER;
+      return false;
+    }
+    last = worst;
     for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
     memcpy(k->f, k->zeros, (size_t)model->nv * sizeof *k->f);
     if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return false;

@@ -46,7 +46,8 @@ void perp_stepper_servos(perp_stepper *s, double t, const double *q, const doubl
 /* Accelerations and multipliers of the motion at (t, q, v), to s->k.a and s->k.lambda, in a step of
  * h; false: s->k.reason says why not. */
 bool perp_stepper_accelerate(perp_stepper *s, double t, double h, const double *q, const double *v);
-/* q [nq] to C = 0 within rounding and then v [nv] to J v + C_t = 0, in the norm of M; likewise. */
+/* q [nq] to C = 0 within rounding and then v [nv] to J v + C_t = 0, in the norm of M; likewise,
+ * with PERP_MAX_ITER where C does not fall to 1e-12 of the size. */
 bool perp_stepper_project(perp_stepper *s, double t, double h, double *q, double *v);
 /* Arrays of the stepper that *s begins with, for the layout of the whole; s->k.model is there. */
 void perp_stepper_layout(perp_stepper *s, perp_arena *a);

@@ -4,6 +4,7 @@
  * multipliers.  The truths are closed forms, the reference files and an acceleration-level run of
  * dopri5. */
 #include "experiments/scenes/scene_file.h"
+#include "models/formulations/dae/esdirk_table.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -122,10 +123,10 @@ typedef struct errors {
 
 /* A motion to t_end in steps of about h against one of dopri5 with projections; the truth of lambda
  * is that of the acceleration level at the true state of the start of the step. */
-static errors errors_of(perp_model *model, const char *formulation, double h, double t_end)
+static errors errors_of(perp_model *model, run_parts parts, double h, double t_end)
 {
   const run_parts truth = { "acceleration", "dopri5:tol=1e-12", .stab = "post:velocity=true" };
-  perp_sim *sim = run_start(&ctx, model, (run_parts){ .formulation = formulation }, h);
+  perp_sim *sim = run_start(&ctx, model, parts, h);
   perp_sim *ref = run_start(&ctx, model, truth, h), *at = run_start(&ctx, model, truth, 1e-9);
   const double *q, *v, *q_ref, *v_ref;
   double t, t_ref, lambda[64], scale = 0;
@@ -155,20 +156,26 @@ static errors errors_of(perp_model *model, const char *formulation, double h, do
 }
 
 /* wanted: orders of q, v and lambda; 0: not looked at, -1: lambda is not unique */
-static void orders(const char *scene, const char *formulation, double h, double t_end,
-                   const double wanted[3], double within)
+static void orders_of(const char *scene, run_parts parts, double h, double t_end,
+                      const double wanted[3], double within)
 {
   perp_scene s = run_open(&ctx, scene);
-  const errors a = errors_of(s.model, formulation, h, t_end);
-  const errors b = errors_of(s.model, formulation, h / 2, t_end);
+  const char *name = parts.ode != NULL ? parts.ode : parts.formulation;
+  const errors a = errors_of(s.model, parts, h, t_end);
+  const errors b = errors_of(s.model, parts, h / 2, t_end);
   const double got[3] = { log2(a.q / b.q), log2(a.v / b.v), log2(a.lambda / b.lambda) };
   static const char *const what[] = { "q", "v", "lambda" };
   for (int i = 0; i < 3; i++)
     if (wanted[i] > 0)
-      near(got[i], wanted[i], within, 0, "%s, %s: order %.2f in %s", scene, formulation, got[i],
-           what[i]);
+      near(got[i], wanted[i], within, 0, "%s, %s: order %.2f in %s", scene, name, got[i], what[i]);
   if (wanted[2] >= 0) below(b.lambda, 0.2, "  multipliers within %.2g", b.lambda);
   perp_scene_destroy(&s);
+}
+
+static void orders(const char *scene, const char *formulation, double h, double t_end,
+                   const double wanted[3], double within)
+{
+  orders_of(scene, (run_parts){ .formulation = formulation }, h, t_end, wanted, within);
 }
 
 static void alpha_orders(void)
@@ -258,6 +265,71 @@ static void partition_orders(void)
     orders("chain:links=4", methods[i], 2e-3, 0.2, fourth, 0.3);
     orders("andrews", methods[i], 2e-5, 0.02, fourth, 0.5);
   }
+}
+
+/* The table of esdirk: the conditions of order 4, those of the embedded method of order 3, which
+ * has no more, and of stage order 2. */
+static void esdirk_conditions(void)
+{
+  enum { S = PERP_ESDIRK_STAGES };
+  const double(*A)[S] = PERP_ESDIRK_A;
+  const double *c = PERP_ESDIRK_C;
+  double u[S][5]; /* powers of c up to c^3; A c^2 */
+  for (int i = 0; i < S; i++) {
+    double sum = 0, first = 0;
+    for (int j = 0; j < 4; j++) u[i][j] = pow(c[i], j);
+    u[i][4] = 0;
+    for (int j = 0; j < S; j++) {
+      sum += A[i][j];
+      first += A[i][j] * c[j];
+      u[i][4] += A[i][j] * c[j] * c[j];
+    }
+    near(sum, c[i], 1e-15, 0, "esdirk: row %d", i);
+    near(first, c[i] * c[i] / 2, 1e-15, 0, "  of stage order 2");
+  }
+  static const double wanted[] = { 1, 1. / 2, 1. / 3, 1. / 4, 1. / 12 };
+  for (int k = 0; k < 5; k++) { /* the others of order 4 follow from the stage order */
+    double b = 0, embedded = 0;
+    for (int i = 0; i < S; i++) {
+      b += A[S - 1][i] * u[i][k];
+      embedded += PERP_ESDIRK_EMBEDDED[i] * u[i][k];
+    }
+    near(b, wanted[k], 1e-15, 0, "  b, condition %d", k);
+    if (k < 3) near(embedded, wanted[k], 1e-15, 0, "  embedded, condition %d", k);
+    if (k >= 3) ok(fabs(embedded - wanted[k]) > 1e-4, "  embedded: not condition %d", k);
+  }
+}
+
+/* Order of a stiff motion at its end: 1e4 1/s against steps of milliseconds. */
+static void stiff_order(run_parts parts, double h, double least)
+{
+  perp_scene s = run_open(&ctx, "flyball");
+  double q[MOST], v[MOST], q_ref[MOST], v_ref[MOST], error[2];
+  if (s.truth[0].state(s.truth[0].user, &ctx, 1, q_ref, v_ref) != PERP_OK) bail("%s", ctx.msg);
+  for (int k = 0; k < 2; k++) {
+    run_fresh(&ctx, s.model, parts, ldexp(h, -k), 1, q, v);
+    error[k] = apart_q(s.model, q, q_ref);
+  }
+  ok(error[0] / error[1] > pow(2, least), "flyball, %s %s: order %.2f, error %.2g",
+     parts.formulation, parts.ode != NULL ? parts.ode : "", log2(error[0] / error[1]), error[1]);
+  perp_scene_destroy(&s);
+}
+
+/* esdirk, and the projected Rosenbrock method: rodas4 on the accelerations with projections. */
+static void stiff_orders(void)
+{
+  static const double fourth[] = { 4, 4, 4 };
+  const run_parts rosenbrock = { "acceleration", "rodas4", .stab = "post:velocity=true" };
+  orders("pendulum", "esdirk", 8e-3, 0.8, fourth, 0.2);
+  orders("heavy-top", "esdirk", 5e-4, 0.1, fourth, 0.4);
+  orders("chain:links=4", "esdirk", 2e-3, 0.2, fourth, 0.3);
+  orders("andrews", "esdirk", 4e-5, 0.02, fourth, 0.5);
+  orders("four-bar", "esdirk", 0.016, 0.6, fourth, 0.3);
+  stiff_order((run_parts){ .formulation = "esdirk" }, 2.5e-3, 2.5);
+  orders_of("pendulum", rosenbrock, 0.016, 0.8, fourth, 0.4);
+  orders_of("heavy-top", rosenbrock, 1e-3, 0.1, fourth, 0.4);
+  orders_of("four-bar", rosenbrock, 0.016, 0.6, fourth, 0.5);
+  stiff_order(rosenbrock, 2.5e-3, 2.5);
 }
 
 /* Errors follow the tolerance, from a first step that is much too long for it. */
@@ -403,6 +475,10 @@ int main(void)
   crank("generalized-alpha", 0.02);
   alpha_orders();
   hht_recursion();
+  through("esdirk", "flyball", 1e-2, 1, 1e-4);
+  through("esdirk", "four-bar", 4e-3, 5, 1e-7);
+  through("esdirk", "four-bar:dim=3", 4e-3, 2, 1e-6);
+  through("esdirk", "bricard", 1e-2, 10, 1e-8);
   through("radau5", "flyball", 1e-2, 1, 1e-6);
   through("radau5", "bricard", 1e-2, 10, 1e-6);
   through("radau5:tol=1e-8", "four-bar:dim=3", 1e-3, 2, 1e-5);
@@ -413,6 +489,9 @@ int main(void)
   variational_orders();
   phem_orders();
   tolerance("phem56", 300);
+  esdirk_conditions();
+  stiff_orders();
+  tolerance("esdirk", 300);
   radau_dense();
   return tap_done();
 }

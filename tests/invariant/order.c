@@ -330,6 +330,7 @@ static const method methods[] = {
   { { "augmented-lagrangian" }, 1e-3, 2e-4, 1e-9, 28 },
   { { "bdf" }, 1e-3, 1e-5, 1e-9, 28 },
   { { "variational" }, 1e-2, 1e-6, 1e-9, 28 },
+  { { "esdirk" }, 1e-2, 1e-6, 1e-9, 28 },
   { { "phem56" }, 1e-2, 1e-7, 1e-9, 28 },
   { { "coordinate-partitioning", "dopri5" }, 1e-2, 5e-8, 5e-8, 28 },
   { { "tangent-coordinates", "dopri5" }, 1e-2, 5e-9, 5e-9, 28 },

@@ -8,9 +8,9 @@ import judges
 import scenes
 
 SMOOTH = ['velocity', 'velocity-midpoint', 'velocity-nonlinear', 'velocity-implicit', 'reduced', 'impulse', 'ggl', 'generalized-alpha', 'hht', 'radau5',
-          'phem56', 'bdf', 'variational', 'augmented-lagrangian', 'coordinate-partitioning', 'tangent-coordinates',
+          'phem56', 'bdf', 'variational', 'esdirk', 'augmented-lagrangian', 'coordinate-partitioning', 'tangent-coordinates',
           'acceleration', 'regularized:compliance=1e-12', 'si-ngs', 'small-steps', 'groups', 'moreau-jean', 'nonsmooth-alpha']
-ORDERED = SMOOTH[:17]  # errors go with the step
+ORDERED = SMOOTH[:18]  # errors go with the step
 CONTACT = ['velocity', 'velocity', 'velocity-midpoint', 'velocity-nonlinear', 'velocity-implicit', 'reduced', 'impulse', 'acceleration', 'groups', 'regularized',
            'penalty', 'si-baumgarte', 'si-split', 'si-ngs', 'soft-step', 'small-steps', 'xpbd', 'soft-constraints', 'avbd', 'point-mass',
            'tgs', 'moreau-jean', 'moreau-jean:projection=combined', 'nonsmooth-alpha']

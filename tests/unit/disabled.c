@@ -8,8 +8,8 @@
 static perp_ctx ctx;
 
 static const char *const forms[] = {
-  "velocity", "velocity-midpoint", "acceleration", "impulse", "ggl", "generalized-alpha",
-  "radau5",   "variational",       "sundials:ida", NULL
+  "velocity", "velocity-midpoint", "acceleration", "impulse",      "ggl", "generalized-alpha",
+  "radau5",   "variational",       "esdirk",       "sundials:ida", NULL
 };
 
 static perp_cue at(double t)

@@ -28,7 +28,8 @@
  *
  * Rows are soft in the Jacobian of Newton's method alone (hard of implicit_step.h): dependent ones
  * are like others, and C = 0 holds to rounding.  In a step that ends beside a position in which J
- * loses rank it may fail with PERP_MAX_ITER.  lambda_1 is reported, of order s - 1.
+ * loses rank it may fail with PERP_MAX_ITER, or leave C at 1e-9 of the size.  lambda_1 is reported,
+ * of order s - 1.
  *
  * Cost per step: s - 1 evaluations and one solve with (s - 1) (nv + m) unknowns per correction, one
  * factorization of the KKT system.  No allocation, but for new pivots of wide models (local.h). */
