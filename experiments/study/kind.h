@@ -31,8 +31,8 @@ typedef enum perp_cell_status {
 } perp_cell_status;
 extern const char *const perp_cell_status_names[]; /* NULL-terminated, in the order of the enum */
 perp_cell_status perp_cell_status_of(const char *name); /* PERP_CELL_STATUSES when unknown */
-/* The state of a cell whose run returned status, which is not PERP_OK: out of memory, crash for code
- * beyond the border (a library, a method in another language), set-up for all others. */
+/* The state of a cell whose run returned status, which is not PERP_OK: out of memory, crash for
+ * code beyond the border (a library, a method in another language), set-up for all others. */
 perp_cell_status perp_cell_failed(perp_status status);
 /* Failed for a reason that says nothing about the method: crash, out of memory, set-up. */
 bool perp_cell_infrastructure(perp_cell_status status);
