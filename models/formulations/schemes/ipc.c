@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Incremental potential contact of rigid bodies (Z. Ferguson, M. Li, T. Schneider, F. Gil-Ureta, T.
+ * Langlois, C. Jiang, D. Zorin, D. Kaufman, D. Panozzo, Intersection-free rigid body dynamics, ACM
+ * Transactions on Graphics 40(4), 2021; barrier, friction and line search: M. Li, Z. Ferguson, T.
+ * Schneider, T. Langlois, D. Zorin, D. Panozzo, C. Jiang, D. Kaufman, Incremental potential
+ * contact, ACM Transactions on Graphics 39(4), 2020).
+ *
+ * A step is the implicit Euler method as a minimum over the poses q = q_0 [+] x, x of positions and
+ * rotation vectors, of
+ *
+ *      E(q) = 1/2 (x - h y)' M (x - h y) + K sum w b(d_k(q)) + sum mu L_k f(|u_k(q)|),   C(q) = 0,
+ *      b(d) = -(d - dhat)^2 log(d / dhat) for d < dhat, else 0,
+ *      f' (u) = 2 u / e - u^2 / e^2 for u < e = h eps_v, else 1,
+ *
+ * y = v + h M^-1 f of the start; K = kappa times the heaviest mass; d_k the distances of vertices
+ * and shapes and of edges and edges (ipc.h), w their mollifier; u_k the tangential displacement in
+ * the step of two points that touched, and L_k = -K w b'(d_k) their force, h^2 included, when they
+ * were looked at: at the start of the step, and where it is made `friction_iterations` times at the
+ * end of the one before.  Then v = x / h.  The force of a contact is -K w b'(d) / h^2.
+ *
+ * Newton's method, with the Hessian of each contact projected on the positive semidefinite ones and
+ * joints as rows of its saddle point system,
+ *
+ *      (H  -J') (p)   (-g)
+ *      (J    r) (l) = (-C + r l_before),
+ *
+ * r so small that it acts on redundant rows alone, and not at the end, where l = l_before.  Each
+ * step p is cut at 0.9 of the way to the first contact of any two shapes (time of impact by
+ * conservative advancement, on the way q [+] s p itself) and halved until E - l'C + rho |C|^2 / 2
+ * has fallen: no iterate, and no pose between two of them, has shapes that touch.  It ends where a
+ * Newton step moves no point faster than tol.
+ *
+ * Other than in the paper: rotations are measured by their vector in place of their matrix, M w /
+ * dt and the gyroscopic torque of the start by the implicit midpoint rule in place of a predicted
+ * matrix; the first contact is found by conservative advancement in place of interval arithmetic;
+ * a vertex has one distance to a convex shape in place of one to each of its triangles; joints,
+ * which the paper has none of.
+ *
+ * What it gives up.  Order: 1.  Distance: what rests keeps apart by a part of dhat, which goes to
+ * dhat with h.  Friction: what sticks creeps at up to eps_v.  Restitution is not in the model, and
+ * surfaces with one are refused; the barrier is elastic, and a step damps it: an impact at the
+ * speed u rebounds where h u is small beside dhat.  Energy: damped otherwise.  Edges that are
+ * nearly parallel fade out of the barrier; their vertices remain.
+ *
+ * Cost: a Newton iteration takes one sparse factorization of nv + m rows (KLU), which allocates, an
+ * eigenvalue problem of 12 for each contact, and per trial of the line search all near pairs.
+ * Fails: max-iter; stalled, where no part of a step makes E less; singular; rotations of 3 rad and
+ * more in a step (unsuited).  The state then is that of the start. */
+#include "models/formulations/schemes/ipc.h"
+
+#include "models/contact/step/belts.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HALVINGS = 50 };
+static const double PART_LEFT = 0.1;    /* of the distance of a pair, where a step is cut */
+static const double DESCENT = 1e-4;     /* of the decrease that the slope predicts (Armijo) */
+static const double REDUNDANT = 1e-10;  /* r, in 1 / heaviest mass */
+static const double DHAT = 1e-3;        /* of the size of the model */
+static const double FARTHER = 1e-12;    /* of the size: what is no distance at the start */
+static const double TURN_MOST = 3;      /* rad in a step */
+static const double TURN_ITERATION = 1; /* rad in a Newton step */
+
+static const perp_opt ipc_options[] = {
+  PERP_REAL(struct perp_ipc_opts, dhat, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
+            "Distance below which contacts push. 0: a thousandth of the size of the model."),
+  PERP_REAL(struct perp_ipc_opts, kappa, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+            "Stiffness of the barrier, in masses of the heaviest body. A larger one keeps bodies "
+            "farther apart."),
+  PERP_REAL(struct perp_ipc_opts, eps_v, 1e-3, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s",
+            "Sliding speed below which friction is less than mu times the normal force. Sticking "
+            "contacts creep at less than this speed."),
+  PERP_INT(struct perp_ipc_opts, friction_iterations, 1, 1, 1000,
+           "Number of solutions of a step, each with the normal forces and directions of the one "
+           "before in its friction. Ends earlier where the poses no longer change."),
+  PERP_INT(struct perp_ipc_opts, max_iter, 100, 1, 100000,
+           "Largest number of Newton iterations of a solution. The run fails beyond it."),
+  PERP_REAL(struct perp_ipc_opts, tol, 1e-8, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s",
+            "Newton's method ends where its step moves no point faster than this."),
+  PERP_REAL(struct perp_ipc_opts, inset, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "",
+            "Shapes are thinner by half of this times dhat on each side. 0: shapes that touch at "
+            "the start are refused. 1: their barrier begins where they touch."),
+  PERP_OPTIONS_END
+};
+
+/* ---- one Newton iteration ----
+ * */
+
+static const int *ipc_bodies(const perp_ipc *w, int coupling)
+{
+  return coupling < w->n_touch ? w->touch[coupling].body
+                               : w->grip[coupling - w->n_touch].contact.body;
+}
+
+/* Columns of body b: of H, then of J. */
+static void ipc_columns(perp_ipc *w, int b)
+{
+  const perp_model *model = w->s.model;
+  const perp_blocks *blocks = &w->s.e.blocks;
+  const int n = model->nvb;
+  for (int c = 0; c < n; c++) {
+    for (int r = 0; r < n; r++) perp_sparse_lu_add(&w->lu, n * b + r, w->H[n * n * b + r + n * c]);
+    for (int at = w->head[b]; at >= 0; at = w->next[at]) {
+      const int *body = ipc_bodies(w, at / 2), side = at % 2;
+      const double *A = w->couple + (size_t)(n * n) * (size_t)(at / 2);
+      for (int r = 0; r < n; r++)
+        perp_sparse_lu_add(&w->lu, n * body[1 - side] + r, side == 0 ? A[c + n * r] : A[r + n * c]);
+    }
+    for (int k = blocks->tptr[b]; k < blocks->tptr[b + 1]; k++) {
+      const int sub = blocks->tsub[k], first = blocks->cptr[blocks->jgrp[sub]],
+                rows = blocks->cptr[blocks->jgrp[sub] + 1] - first;
+      for (int r = 0; r < rows; r++)
+        perp_sparse_lu_add(&w->lu, model->nv + first + r,
+                           blocks->J[blocks->joff[sub] + r + rows * c]);
+    }
+    perp_sparse_lu_column(&w->lu);
+  }
+}
+
+/* p and l_new; false: singular, or no memory. */
+static bool ipc_solve(perp_ipc *w)
+{
+  const perp_model *model = w->s.model;
+  const perp_blocks *blocks = &w->s.e.blocks;
+  const int n = model->nvb, couplings = w->n_touch + w->n_grip;
+  const double r = REDUNDANT * n / (w->K / w->o.kappa);
+  w->s.status = perp_sparse_lu_reserve(w->s.ctx, &w->lu, model->nv + model->m,
+                                       (size_t)(n * model->nv) +
+                                           2 * (size_t)(n * n) * (size_t)couplings +
+                                           2 * (size_t)model->pattern.nnz_J + (size_t)model->m);
+  if (w->s.status != PERP_OK) return false;
+  for (int b = 0; b < model->n_bodies; b++) w->head[b] = -1;
+  for (int i = 0; i < couplings; i++)
+    for (int side = 0; side < 2; side++) {
+      const int *body = ipc_bodies(w, i);
+      if (body[0] < 0 || body[1] < 0) continue;
+      w->next[2 * i + side] = w->head[body[side]];
+      w->head[body[side]] = 2 * i + side;
+    }
+  perp_sparse_lu_begin(&w->lu, model->nv + model->m);
+  for (int b = 0; b < model->n_bodies; b++) ipc_columns(w, b);
+  for (int c = 0; c < blocks->nc; c++)
+    for (int row = blocks->cptr[c]; row < blocks->cptr[c + 1]; row++) {
+      const int rows = blocks->cptr[c + 1] - blocks->cptr[c];
+      for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++)
+        for (int i = 0; i < n; i++)
+          perp_sparse_lu_add(&w->lu, n * blocks->jblk[k] + i,
+                             -blocks->J[blocks->joff[k] + row - blocks->cptr[c] + rows * i]);
+      perp_sparse_lu_add(&w->lu, model->nv + row, r);
+      perp_sparse_lu_column(&w->lu);
+    }
+  if (!perp_sparse_lu_factor(&w->lu)) return false;
+  for (int i = 0; i < model->nv; i++) w->rhs[i] = -w->g[i];
+  for (int i = 0; i < model->m; i++) w->rhs[model->nv + i] = -w->s.e.C[i] + r * w->l[i];
+  perp_sparse_lu_solve(&w->lu, w->rhs);
+  memcpy(w->p, w->rhs, (size_t)model->nv * sizeof *w->p);
+  memcpy(w->l_new, w->rhs + model->nv, (size_t)model->m * sizeof *w->l_new);
+  return true;
+}
+
+/* m: the longest way of a point in the increment p. */
+static double ipc_way(const perp_ipc *w, const double *p)
+{
+  const perp_model *model = w->s.model;
+  double most = 0;
+  for (int b = 0; b < model->n_bodies; b++)
+    most = fmax(most,
+                perp_point_speed(model->dim, p + model->nvb * b, fmax(w->s.reach[b], model->size)));
+  return most;
+}
+
+typedef struct ipc_cut {
+  const double *from, *to; /* [nq] */
+  double part;
+} ipc_cut;
+
+/* The part of the way at which a pair has PART_LEFT of its distance left, or half of dhat. */
+static bool ipc_cut_pair(perp_ipc *w, int a, int b, double distance, const double n[3], void *user)
+{
+  ipc_cut *cut = user;
+  const int body[2] = { w->thin.shape[a].body, w->thin.shape[b].body }, nqb = w->s.model->nqb;
+  const double *q[2][2] = { { NULL } };
+  bool hit;
+  (void)n;
+  for (int side = 0; side < 2; side++)
+    if (body[side] >= 0)
+      q[side][0] = cut->from + nqb * body[side], q[side][1] = cut->to + nqb * body[side];
+  const double s = perp_time_of_impact(&w->thin, a, q[0][0], q[0][1], b, q[1][0], q[1][1],
+                                       fmin(PART_LEFT * distance, 0.5 * w->dhat), &hit);
+  if (hit) cut->part = fmin(cut->part, s);
+  return true;
+}
+
+static perp_status ipc_broad(perp_ipc *w, double margin)
+{
+  if (w->s.model->n_shapes == 0) return PERP_OK;
+  w->broad.margin = margin;
+  return perp_broad_update(w->s.ctx, &w->broad, w->s.e.pose);
+}
+
+/* The part of p that the iterate may go without a contact on the way. */
+static perp_status ipc_cut_way(perp_ipc *w, double *part)
+{
+  const perp_model *model = w->s.model;
+  double turn = 0;
+  for (int b = 0; b < model->n_bodies; b++) {
+    const double *p = w->p + model->nvb * b + model->dim;
+    turn = fmax(turn, model->dim == 3 ? perp_norm(p) : fabs(p[0]));
+  }
+  const double most = turn > TURN_ITERATION ? TURN_ITERATION / turn : 1;
+  ipc_cut cut = { w->s.q1, w->trial, 1 };
+  PERP_TRY(ipc_broad(w, w->dhat + 2 * most * ipc_way(w, w->p)));
+  for (int i = 0; i < model->nv; i++) w->scratch[i] = most * w->p[i];
+  perp_model_retract(model, w->s.q1, w->scratch, w->trial);
+  perp_ipc_pairs(w, ipc_cut_pair, &cut);
+  *part = most * cut.part;
+  return PERP_OK;
+}
+
+/* The iterate and q1 <- q1 [+] part p, evaluated. */
+static void ipc_go(perp_ipc *w, double t, double part)
+{
+  for (int i = 0; i < w->s.model->nv; i++) w->scratch[i] = part * w->p[i];
+  perp_model_retract(w->s.model, w->s.q1, w->scratch, w->trial);
+  perp_ipc_evaluate(w, t, w->trial);
+}
+
+static void ipc_accept(perp_ipc *w)
+{
+  memcpy(w->s.q1, w->trial, (size_t)w->s.model->nq * sizeof *w->trial);
+}
+
+/* A part of p such that no shapes meet on the way and the merit falls. */
+static perp_reason ipc_search(perp_ipc *w, double t, double h)
+{
+  const perp_model *model = w->s.model;
+  double slope = 0, part;
+  memset(w->Jp, 0, (size_t)model->m * sizeof *w->Jp);
+  perp_blocks_J(&w->s.e.blocks, 1, w->p, w->Jp);
+  for (int i = 0; i < model->nv; i++) slope += w->g[i] * w->p[i];
+  for (int i = 0; i < model->m; i++) slope += w->Jp[i] * (w->rho * w->s.e.C[i] - w->l_new[i]);
+  const double before = perp_ipc_merit(w, h);
+  w->s.status = ipc_cut_way(w, &part);
+  if (w->s.status != PERP_OK) return PERP_NOT_FINITE;
+  for (int k = 0; k < HALVINGS; k++, part *= 0.5) {
+    ipc_go(w, t + h, part);
+    if (perp_ipc_merit(w, h) > before + DESCENT * part * slope + w->noise) continue;
+    ipc_accept(w);
+    memcpy(w->l, w->l_new, (size_t)model->m * sizeof *w->l);
+    return PERP_CONVERGED;
+  }
+  snprintf(
+      w->cause, PERP_IPC_CAUSE,
+      "no part of a Newton step makes the incremental potential less; a smaller step may help");
+  return PERP_STALLED;
+}
+
+/* q1 to the minimum of E with the grips as they are; *moved: it is another one. */
+static perp_reason ipc_newton(perp_ipc *w, double t, double h, bool *moved)
+{
+  const perp_model *model = w->s.model;
+  const double enough = w->o.tol * h + 64 * DBL_EPSILON * w->size;
+  double way = 0;
+  *moved = false;
+  for (int k = 0; k < w->o.max_iter; k++) {
+    double most = 0;
+    if (!perp_ipc_touching(w) || !perp_ipc_derive(w, h)) return PERP_NOT_FINITE;
+    if (!ipc_solve(w)) return PERP_SINGULAR;
+    if (!perp_all_finite(model->nv, w->p) || !perp_all_finite(model->m, w->l_new))
+      return PERP_NOT_FINITE;
+    w->s.count.iterations++;
+    way = ipc_way(w, w->p);
+    for (int i = 0; i < model->m; i++) most = fmax(most, fabs(w->s.e.C[i]));
+    if (way <= enough && most <= enough) return PERP_CONVERGED;
+    const perp_reason reason = ipc_search(w, t, h);
+    if (reason < 0) return reason;
+    *moved = true;
+    for (int b = 0; b < model->n_bodies && model->dim == 3; b++)
+      if (perp_norm(w->x + 6 * b + 3) > TURN_MOST) {
+        snprintf(w->cause, PERP_IPC_CAUSE,
+                 "body %d turns by %.3g rad in a step of %g s; %g rad are served", b,
+                 perp_norm(w->x + 6 * b + 3), h, TURN_MOST);
+        return PERP_UNSUITED;
+      }
+  }
+  snprintf(w->cause, PERP_IPC_CAUSE,
+           "after %d iterations (max_iter) Newton's method still moves points at %.3g m/s (tol %g)",
+           w->o.max_iter, way / h, w->o.tol);
+  return PERP_MAX_ITER;
+}
+
+/* ---- a step ----
+ * */
+
+static void ipc_contact(const perp_ipc *w, const perp_ipc_touch *touch, perp_contact *contact)
+{
+  const perp_model *model = w->s.model;
+  const perp_surface surface = perp_surface_pair(model, &model->shape_def[touch->shape[0]].surface,
+                                                 &model->shape_def[touch->shape[1]].surface);
+  perp_touch found = { .gap = touch->d - w->inset, .feature = touch->feature };
+  memcpy(found.n, touch->n, sizeof found.n);
+  for (int side = 0; side < 2; side++) { /* those of the shapes themselves */
+    perp_ipc_surface(&w->thin, touch, side, found.p[side]);
+    perp_along(found.p[side], (side == 0 ? 0.5 : -0.5) * w->inset, touch->n, found.p[side]);
+  }
+  perp_contact_write(touch->shape[0], touch->body[0], touch->shape[1], touch->body[1], &surface,
+                     &found, contact);
+}
+
+static void ipc_layout_grips(void *ws, perp_arena *arena)
+{
+  perp_ipc *w = ws;
+  w->grip = PERP_CARVE(arena, perp_ipc_grip, w->cap_grip);
+}
+
+/* The grips of the contacts of the iterate. */
+static bool ipc_grips(perp_ipc *w, double t, double h)
+{
+  w->n_grip = 0;
+  if (!perp_ipc_touching(w) ||
+      !perp_ipc_room(w, &w->grips, ipc_layout_grips, &w->cap_grip, w->n_touch))
+    return false;
+  for (int i = 0; i < w->n_touch; i++) {
+    const perp_ipc_touch *touch = &w->touch[i];
+    perp_ipc_grip *grip = &w->grip[w->n_grip];
+    ipc_contact(w, touch, &grip->contact);
+    grip->weight = grip->contact.mu * perp_ipc_normal(w, touch);
+    if (!(grip->weight > 0)) continue;
+    w->n_grip++;
+    for (int side = 0; side < 2; side++) {
+      double p[3];
+      perp_ipc_surface(&w->thin, touch, side, p);
+      perp_place_back(&w->place[touch->body[side] + 1], p, grip->r[side]);
+      perp_place(&w->start[touch->body[side] + 1], grip->r[side], grip->start[side]);
+    }
+    const double *n = touch->n;
+    const int k = fabs(n[0]) < 0.6 ? 0 : 1;
+    double size, axis[3] = { k == 0, k == 1, 0 };
+    if (w->s.model->dim == 2) axis[0] = axis[1] = 0, axis[2] = 1;
+    perp_cross(axis, n, grip->t[0]);
+    size = perp_norm(grip->t[0]);
+    for (int l = 0; l < 3; l++) grip->t[0][l] /= size;
+    perp_cross(n, grip->t[0], grip->t[1]);
+    memset(grip->belt, 0, sizeof grip->belt);
+    if (w->s.model->surfaces.belts)
+      perp_belts_velocity(w->s.model, &w->s.e, &grip->contact, t + h, grip->belt);
+    for (int l = 0; l < 3; l++) grip->belt[l] *= h;
+  }
+  return true;
+}
+
+static void ipc_layout_told(void *ws, perp_arena *arena)
+{
+  perp_ipc *w = ws;
+  w->contact = PERP_CARVE(arena, perp_contact, w->cap_contact);
+}
+
+static int ipc_order(const void *a, const void *b)
+{
+  const uint64_t x = ((const perp_contact *)a)->id, y = ((const perp_contact *)b)->id;
+  return (x > y) - (x < y);
+}
+
+static int ipc_place_of(const perp_ipc *w, int n, uint64_t id)
+{
+  const perp_contact key = { .id = id };
+  const perp_contact *at = bsearch(&key, w->contact, (size_t)n, sizeof key, ipc_order);
+  return at == NULL ? -1 : (int)(at - w->contact);
+}
+
+/* Contacts of the end of the step and their impulses; forces of joints. */
+static bool ipc_tell(perp_ipc *w, double h)
+{
+  perp_scheme *scheme = &w->s;
+  int n = w->n_touch;
+  for (int i = 0; i < scheme->model->m; i++) scheme->lambda[i] = w->l_new[i] / (h * h);
+  if (!perp_ipc_room(w, &w->told, ipc_layout_told, &w->cap_contact, n + w->n_grip)) return false;
+  for (int i = 0; i < n; i++) ipc_contact(w, &w->touch[i], &w->contact[i]);
+  qsort(w->contact, (size_t)n, sizeof *w->contact, ipc_order);
+  for (int i = 0, touching = n; i < w->n_grip; i++) /* friction of what is apart at the end */
+    if (ipc_place_of(w, touching, w->grip[i].contact.id) < 0) w->contact[n++] = w->grip[i].contact;
+  qsort(w->contact, (size_t)n, sizeof *w->contact, ipc_order);
+  scheme->status = perp_scheme_reserve(scheme->ctx, scheme, n);
+  if (scheme->status != PERP_OK) return false;
+  memset(scheme->impulse, 0, 3 * (size_t)n * sizeof *scheme->impulse);
+  for (int i = 0; i < w->n_touch; i++) {
+    const perp_ipc_touch *touch = &w->touch[i];
+    const uint64_t id = (uint64_t)touch->shape[0] << 44 | (uint64_t)touch->shape[1] << 24 |
+                        touch->feature;
+    double *impulse = scheme->impulse + 3 * ipc_place_of(w, n, id);
+    for (int k = 0; k < 3; k++) impulse[k] += perp_ipc_normal(w, touch) / h * touch->n[k];
+  }
+  for (int i = 0; i < w->n_grip; i++) {
+    double *impulse = scheme->impulse + 3 * ipc_place_of(w, n, w->grip[i].contact.id);
+    for (int k = 0; k < 3; k++) impulse[k] += w->grip[i].force[k] / h;
+  }
+  scheme->found = w->contact;
+  scheme->n_contacts = n;
+  return true;
+}
+
+/* The first iterate: on from the start with its velocity, as far as nothing is in the way. */
+static bool ipc_begin(perp_ipc *w, double t, double h)
+{
+  double part;
+  for (int i = 0; i < w->s.model->nv; i++) w->p[i] = h * w->s.v[i];
+  w->s.status = ipc_cut_way(w, &part);
+  if (w->s.status != PERP_OK) return false;
+  ipc_go(w, t + h, part);
+  ipc_accept(w);
+  return true;
+}
+
+static perp_reason ipc_minimize(perp_ipc *w, double t, double h)
+{
+  perp_scheme *scheme = &w->s;
+  const perp_model *model = scheme->model;
+  bool moved;
+  memcpy(scheme->q1, scheme->q, (size_t)model->nq * sizeof *scheme->q);
+  memcpy(scheme->v1, scheme->v, (size_t)model->nv * sizeof *scheme->v);
+  if (!scheme->known) perp_eval_at(&scheme->e, model, t, scheme->q);
+  scheme->known = false;
+  perp_scheme_forces(scheme, t, h);
+  memcpy(w->y, scheme->v1, (size_t)model->nv * sizeof *w->y);
+  if (!perp_all_finite(model->nv, w->y)) return PERP_NOT_FINITE;
+  perp_ipc_evaluate(w, t + h, scheme->q1);
+  w->size = model->size;
+  for (int b = 0; b < model->n_bodies; b++) w->size = fmax(w->size, perp_norm(w->place[b + 1].x));
+  memcpy(w->start, w->place, (size_t)(model->n_bodies + 1) * sizeof *w->start);
+  for (int i = 0; i < model->m; i++) w->l[i] = h * h * scheme->lambda[i];
+  scheme->status = ipc_broad(w, w->dhat);
+  if (scheme->status != PERP_OK) return PERP_NOT_FINITE;
+  for (int i = 0; i < w->o.friction_iterations; i++) {
+    if (!ipc_grips(w, t, h)) return PERP_NOT_FINITE;
+    if (i == 0 && !ipc_begin(w, t, h)) return PERP_NOT_FINITE;
+    const perp_reason reason = ipc_newton(w, t, h, &moved);
+    if (reason < 0) return reason;
+    if (!moved || w->n_touch + w->n_grip == 0) break;
+  }
+  for (int i = 0; i < model->nv; i++) scheme->v1[i] = w->x[i] / h;
+  return ipc_tell(w, h) ? PERP_CONVERGED : PERP_NOT_FINITE;
+}
+
+static perp_reason ipc_step(perp_scheme *scheme, double t, double h)
+{
+  perp_ipc *w = (perp_ipc *)scheme;
+  w->cause[0] = 0;
+  const perp_reason reason = ipc_minimize(w, t, h);
+  const int rows = w->n_touch + scheme->model->m;
+  if (rows == 0 && reason > 0) return reason;
+  scheme->count.problems++;
+  if (reason > 0)
+    scheme->count.solved++;
+  else
+    scheme->count.failures++, scheme->count.failed[-reason]++;
+  if (rows > scheme->count.rows) scheme->count.rows = rows;
+  if (scheme->n_contacts > scheme->count.contacts) scheme->count.contacts = scheme->n_contacts;
+  return reason;
+}
+
+static perp_status ipc_formulation_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
+{
+  PERP_TRY(perp_scheme_step(ctx, ws, t_max, info));
+  if (info->reason < 0) info->cause = ((const perp_ipc *)ws)->cause;
+  return PERP_OK;
+}
+
+/* ---- life ----
+ * */
+
+/* Shapes that touch have no barrier: refused, before anything moves. */
+static perp_status ipc_restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
+{
+  perp_ipc *w = ws;
+  const perp_model *model = w->s.model;
+  PERP_TRY(perp_scheme_restart(ctx, ws, t, q, v));
+  w->s.ctx = ctx;
+  perp_ipc_evaluate(w, t, w->s.q);
+  w->s.known = true;
+  PERP_TRY(ipc_broad(w, w->dhat));
+  for (int i = 0; i < w->broad.n_pairs; i++) {
+    const int a = w->broad.pair[i].a, b = w->broad.pair[i].b;
+    char name[2][PERP_LABEL_MAX];
+    const double d = perp_shape_distance(&w->thin, a, &w->s.e.pose[w->thin.shape[a].body], b,
+                                         &w->s.e.pose[w->thin.shape[b].body], NULL, NULL, NULL);
+    if (d > FARTHER * model->size) continue;
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "formulation ipc: %s and %s have the distance %g m at t = %g s, and it must be "
+        "positive; use a scene with a gap, or ipc:inset=%.3g, which makes shapes "
+        "thinner",
+        perp_model_label(name[0], "shape", a, model->shape_def[a].name),
+        perp_model_label(name[1], "shape", b, model->shape_def[b].name), d, t,
+        ceil(w->o.inset + 1 - fmin(d, 0) / w->dhat));
+  }
+  return PERP_OK;
+}
+
+static void ipc_layout(void *ws, perp_arena *arena)
+{
+  perp_ipc *w = ws;
+  const perp_model *model = w->s.model;
+  const int n = model->n_bodies;
+  perp_scheme_layout(w, arena);
+  w->shape = PERP_CARVE(arena, perp_shape, model->n_shapes);
+  w->hull = PERP_CARVE(arena, perp_hull *, model->n_shapes);
+  w->start = PERP_CARVE(arena, perp_pose, n + 1);
+  w->place = PERP_CARVE(arena, perp_pose, n + 1);
+  PERP_DOUBLES(arena, model->nv, &w->y, &w->x, &w->g, &w->p, &w->scratch);
+  w->trial = PERP_CARVE(arena, double, model->nq);
+  PERP_DOUBLES(arena, model->m, &w->l, &w->l_new, &w->Jp);
+  w->H = PERP_CARVE(arena, double, (size_t)model->nvb *(size_t)model->nv);
+  w->head = PERP_CARVE(arena, int, n);
+  w->rhs = PERP_CARVE(arena, double, model->nv + model->m);
+}
+
+static void ipc_destroy(void *ws)
+{
+  perp_ipc *w = ws;
+  if (w == NULL) return;
+  for (int i = 0; i < w->s.model->n_shapes; i++) free(w->hull[i]);
+  perp_broad_free(&w->broad);
+  perp_arena_free(&w->touches);
+  perp_arena_free(&w->grips);
+  perp_arena_free(&w->told);
+  perp_sparse_lu_close(&w->lu);
+  perp_scheme_destroy(ws);
+}
+
+static perp_status ipc_shapes(perp_ctx *ctx, perp_ipc *w)
+{
+  const perp_model *model = w->s.model;
+  w->thin = *model;
+  if (model->n_shapes == 0) return PERP_OK;
+  for (int i = 0; i < model->n_shapes; i++) w->hull[i] = NULL, w->shape[i] = model->shape[i];
+  w->thin.shape = w->shape;
+  for (int i = 0; i < model->n_shapes && w->inset > 0; i++) PERP_TRY(perp_ipc_thin(ctx, w, i));
+  return perp_broad_init(ctx, &w->broad, &w->thin, w->dhat);
+}
+
+static perp_status ipc_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
+                              void **ws)
+{
+  perp_ipc like = { .o = *(const struct perp_ipc_opts *)parts->formulation.opts };
+  *ws = NULL;
+  PERP_TRY(perp_ipc_serves(ctx, model));
+  like.s.step = ipc_step;
+  like.dhat = like.o.dhat > 0 ? like.o.dhat : DHAT * model->size;
+  for (int b = 0; b < model->n_bodies; b++) like.rho = fmax(like.rho, model->inertia[b].mass);
+  like.K = like.o.kappa * like.rho;
+  like.inset = like.o.inset * like.dhat;
+  PERP_TRY(perp_scheme_create(ctx, model, parts, h, &like.s, sizeof like, ipc_layout, ws));
+  const perp_status status = ipc_shapes(ctx, *ws);
+  if (status == PERP_OK) return PERP_OK;
+  ipc_destroy(*ws);
+  *ws = NULL;
+  return status;
+}
+
+const perp_formulation_desc perp_formulation_ipc = {
+  .d = { .name = "ipc",
+         .summary = "Incremental potential contact: a barrier keeps rigid bodies apart, Newton's "
+                    "method with continuous collision detection; order 1",
+         .reference = "Ferguson et al. 2021; Li et al. 2020",
+         .equation = "min 1/2 |x - h y|^2_M + K sum b(d) + sum mu L f(|u|), C = 0; b = -(d - "
+                     "dhat)^2 log(d / dhat)",
+         PERP_OPTIONS(ipc_options, struct perp_ipc_opts),
+         .caps = PERP_FORM_CONTACTS | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_CAP_ALLOCATES },
+  .create = ipc_create,
+  .restart = ipc_restart,
+  .step = ipc_formulation_step,
+  .state = perp_scheme_state,
+  .counters = perp_scheme_counters,
+  .timing = perp_scheme_timing,
+  .destroy = ipc_destroy,
+  .contacts = perp_scheme_contacts,
+  .observe = perp_scheme_observe,
+};
