@@ -18,17 +18,19 @@
  * were looked at: at the start of the step, and where it is made `friction_iterations` times at the
  * end of the one before.  Then v = x / h.  The force of a contact is -K w b'(d) / h^2.
  *
- * Newton's method, with the Hessian of each contact projected on the positive semidefinite ones and
- * joints as rows of its saddle point system,
+ * Newton's method, with joints as rows of its saddle point system,
  *
  *      (H  -J') (p)   (-g)
  *      (J    r) (l) = (-C + r l_before),
  *
- * r so small that it acts on redundant rows alone, and not at the end, where l = l_before.  Each
- * step p is cut at 0.9 of the way to the first contact of any two shapes (time of impact by
- * conservative advancement, on the way q [+] s p itself) and halved until E - l'C + rho |C|^2 / 2
- * has fallen: no iterate, and no pose between two of them, has shapes that touch.  It ends where a
- * Newton step moves no point faster than tol.
+ * r so small that it acts on redundant rows alone, and not at the end, where l = l_before.  H is
+ * the Hessian of E where the step before was taken whole and the merit falls along p.  Else it is a
+ * bound: the part of each contact is projected on the positive semidefinite matrices, and friction
+ * has f' / u in place of f''.  Steps begin at q_0 [+] h v.  Each step p is cut at 0.9 of the way to
+ * the first contact of any two shapes (time of impact by conservative advancement, on the way q [+]
+ * s p itself) and halved until the merit E - l'C + rho |C|^2 / 2 has fallen: no iterate, and no
+ * pose between two of them, has shapes that touch.  It ends where a Newton step moves no point
+ * faster than tol.
  *
  * Other than in the paper: rotations are measured by their vector in place of their matrix, M w /
  * dt and the gyroscopic torque of the start by the implicit midpoint rule in place of a predicted
@@ -57,7 +59,6 @@
 enum { HALVINGS = 50 };
 static const double PART_LEFT = 0.1;    /* of the distance of a pair, where a step is cut */
 static const double DESCENT = 1e-4;     /* of the decrease that the slope predicts (Armijo) */
-static const double REDUNDANT = 1e-10;  /* r, in 1 / heaviest mass */
 static const double DHAT = 1e-3;        /* of the size of the model */
 static const double FARTHER = 1e-12;    /* of the size: what is no distance at the start */
 static const double TURN_MOST = 3;      /* rad in a step */
@@ -75,7 +76,7 @@ static const perp_opt ipc_options[] = {
   PERP_INT(struct perp_ipc_opts, friction_iterations, 1, 1, 1000,
            "Number of solutions of a step, each with the normal forces and directions of the one "
            "before in its friction. Ends earlier where the poses no longer change."),
-  PERP_INT(struct perp_ipc_opts, max_iter, 100, 1, 100000,
+  PERP_INT(struct perp_ipc_opts, max_iter, 1000, 1, 1000000,
            "Largest number of Newton iterations of a solution. The run fails beyond it."),
   PERP_REAL(struct perp_ipc_opts, tol, 1e-8, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s",
             "Newton's method ends where its step moves no point faster than this."),
@@ -87,78 +88,6 @@ static const perp_opt ipc_options[] = {
 
 /* ---- one Newton iteration ----
  * */
-
-static const int *ipc_bodies(const perp_ipc *w, int coupling)
-{
-  return coupling < w->n_touch ? w->touch[coupling].body
-                               : w->grip[coupling - w->n_touch].contact.body;
-}
-
-/* Columns of body b: of H, then of J. */
-static void ipc_columns(perp_ipc *w, int b)
-{
-  const perp_model *model = w->s.model;
-  const perp_blocks *blocks = &w->s.e.blocks;
-  const int n = model->nvb;
-  for (int c = 0; c < n; c++) {
-    for (int r = 0; r < n; r++) perp_sparse_lu_add(&w->lu, n * b + r, w->H[n * n * b + r + n * c]);
-    for (int at = w->head[b]; at >= 0; at = w->next[at]) {
-      const int *body = ipc_bodies(w, at / 2), side = at % 2;
-      const double *A = w->couple + (size_t)(n * n) * (size_t)(at / 2);
-      for (int r = 0; r < n; r++)
-        perp_sparse_lu_add(&w->lu, n * body[1 - side] + r, side == 0 ? A[c + n * r] : A[r + n * c]);
-    }
-    for (int k = blocks->tptr[b]; k < blocks->tptr[b + 1]; k++) {
-      const int sub = blocks->tsub[k], first = blocks->cptr[blocks->jgrp[sub]],
-                rows = blocks->cptr[blocks->jgrp[sub] + 1] - first;
-      for (int r = 0; r < rows; r++)
-        perp_sparse_lu_add(&w->lu, model->nv + first + r,
-                           blocks->J[blocks->joff[sub] + r + rows * c]);
-    }
-    perp_sparse_lu_column(&w->lu);
-  }
-}
-
-/* p and l_new; false: singular, or no memory. */
-static bool ipc_solve(perp_ipc *w)
-{
-  const perp_model *model = w->s.model;
-  const perp_blocks *blocks = &w->s.e.blocks;
-  const int n = model->nvb, couplings = w->n_touch + w->n_grip;
-  const double r = REDUNDANT * n / (w->K / w->o.kappa);
-  w->s.status = perp_sparse_lu_reserve(w->s.ctx, &w->lu, model->nv + model->m,
-                                       (size_t)(n * model->nv) +
-                                           2 * (size_t)(n * n) * (size_t)couplings +
-                                           2 * (size_t)model->pattern.nnz_J + (size_t)model->m);
-  if (w->s.status != PERP_OK) return false;
-  for (int b = 0; b < model->n_bodies; b++) w->head[b] = -1;
-  for (int i = 0; i < couplings; i++)
-    for (int side = 0; side < 2; side++) {
-      const int *body = ipc_bodies(w, i);
-      if (body[0] < 0 || body[1] < 0) continue;
-      w->next[2 * i + side] = w->head[body[side]];
-      w->head[body[side]] = 2 * i + side;
-    }
-  perp_sparse_lu_begin(&w->lu, model->nv + model->m);
-  for (int b = 0; b < model->n_bodies; b++) ipc_columns(w, b);
-  for (int c = 0; c < blocks->nc; c++)
-    for (int row = blocks->cptr[c]; row < blocks->cptr[c + 1]; row++) {
-      const int rows = blocks->cptr[c + 1] - blocks->cptr[c];
-      for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++)
-        for (int i = 0; i < n; i++)
-          perp_sparse_lu_add(&w->lu, n * blocks->jblk[k] + i,
-                             -blocks->J[blocks->joff[k] + row - blocks->cptr[c] + rows * i]);
-      perp_sparse_lu_add(&w->lu, model->nv + row, r);
-      perp_sparse_lu_column(&w->lu);
-    }
-  if (!perp_sparse_lu_factor(&w->lu)) return false;
-  for (int i = 0; i < model->nv; i++) w->rhs[i] = -w->g[i];
-  for (int i = 0; i < model->m; i++) w->rhs[model->nv + i] = -w->s.e.C[i] + r * w->l[i];
-  perp_sparse_lu_solve(&w->lu, w->rhs);
-  memcpy(w->p, w->rhs, (size_t)model->nv * sizeof *w->p);
-  memcpy(w->l_new, w->rhs + model->nv, (size_t)model->m * sizeof *w->l_new);
-  return true;
-}
 
 /* m: the longest way of a point in the increment p. */
 static double ipc_way(const perp_ipc *w, const double *p)
@@ -232,15 +161,24 @@ static void ipc_accept(perp_ipc *w)
   memcpy(w->s.q1, w->trial, (size_t)w->s.model->nq * sizeof *w->trial);
 }
 
-/* A part of p such that no shapes meet on the way and the merit falls. */
-static perp_reason ipc_search(perp_ipc *w, double t, double h)
+/* The rate of the merit along p. */
+static double ipc_slope(perp_ipc *w)
 {
   const perp_model *model = w->s.model;
-  double slope = 0, part;
+  double slope = 0;
   memset(w->Jp, 0, (size_t)model->m * sizeof *w->Jp);
   perp_blocks_J(&w->s.e.blocks, 1, w->p, w->Jp);
   for (int i = 0; i < model->nv; i++) slope += w->g[i] * w->p[i];
   for (int i = 0; i < model->m; i++) slope += w->Jp[i] * (w->rho * w->s.e.C[i] - w->l_new[i]);
+  return slope;
+}
+
+/* A part of p such that no shapes meet on the way and the merit falls. */
+static perp_reason ipc_search(perp_ipc *w, double t, double h)
+{
+  const perp_model *model = w->s.model;
+  const double slope = ipc_slope(w);
+  double part;
   const double before = perp_ipc_merit(w, h);
   w->s.status = ipc_cut_way(w, &part);
   if (w->s.status != PERP_OK) return PERP_NOT_FINITE;
@@ -248,6 +186,7 @@ static perp_reason ipc_search(perp_ipc *w, double t, double h)
     ipc_go(w, t + h, part);
     if (perp_ipc_merit(w, h) > before + DESCENT * part * slope + w->noise) continue;
     ipc_accept(w);
+    w->bold = k == 0;
     memcpy(w->l, w->l_new, (size_t)model->m * sizeof *w->l);
     return PERP_CONVERGED;
   }
@@ -257,6 +196,21 @@ static perp_reason ipc_search(perp_ipc *w, double t, double h)
   return PERP_STALLED;
 }
 
+/* p and l_new: of the Hessian itself where the last step was taken whole and the merit falls along
+ * it, else of what bounds it from above. */
+static perp_reason ipc_direction(perp_ipc *w, double h)
+{
+  for (;; w->bold = false) {
+    if (!perp_ipc_derive(w, h)) return PERP_NOT_FINITE;
+    const bool solved = perp_ipc_solve(w);
+    if (w->s.status != PERP_OK) return PERP_NOT_FINITE;
+    if (solved && perp_all_finite(w->s.model->nv, w->p) &&
+        perp_all_finite(w->s.model->m, w->l_new) && (!w->bold || ipc_slope(w) < 0))
+      return PERP_CONVERGED;
+    if (!w->bold) return solved ? PERP_NOT_FINITE : PERP_SINGULAR;
+  }
+}
+
 /* q1 to the minimum of E with the grips as they are; *moved: it is another one. */
 static perp_reason ipc_newton(perp_ipc *w, double t, double h, bool *moved)
 {
@@ -264,17 +218,18 @@ static perp_reason ipc_newton(perp_ipc *w, double t, double h, bool *moved)
   const double enough = w->o.tol * h + 64 * DBL_EPSILON * w->size;
   double way = 0;
   *moved = false;
+  w->bold = true;
   for (int k = 0; k < w->o.max_iter; k++) {
     double most = 0;
-    if (!perp_ipc_touching(w) || !perp_ipc_derive(w, h)) return PERP_NOT_FINITE;
-    if (!ipc_solve(w)) return PERP_SINGULAR;
-    if (!perp_all_finite(model->nv, w->p) || !perp_all_finite(model->m, w->l_new))
-      return PERP_NOT_FINITE;
+    perp_reason reason;
+    if (!perp_ipc_touching(w)) return PERP_NOT_FINITE;
+    reason = ipc_direction(w, h);
+    if (reason < 0) return reason;
     w->s.count.iterations++;
     way = ipc_way(w, w->p);
     for (int i = 0; i < model->m; i++) most = fmax(most, fabs(w->s.e.C[i]));
     if (way <= enough && most <= enough) return PERP_CONVERGED;
-    const perp_reason reason = ipc_search(w, t, h);
+    reason = ipc_search(w, t, h);
     if (reason < 0) return reason;
     *moved = true;
     for (int b = 0; b < model->n_bodies && model->dim == 3; b++)

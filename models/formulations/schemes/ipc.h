@@ -24,16 +24,15 @@ enum { PERP_IPC_DOFS = 12 }; /* (v, w) of body a, then of body b, w in the frame
 
 typedef struct perp_ipc_touch {
   int shape[2], body[2];
-  unsigned feature; /* 24 bits, as of perp_contact.id */
-  double p[2][3];   /* closest points of the cores, world */
-  double n[3];      /* unit, from a to b */
-  double core, d;   /* m: of the cores, of the surfaces */
-  int slides;       /* directions in which the closest points slide along their features ... */
-  double t[2][3];   /* ... d(p_b - p_a) of each, */
-  int side[2];      /* of the feature of this side */
-  /* Mollifier of nearly parallel edges (Li et al. 2020): 1 elsewhere; its derivative by the turn of
-   * a, and negative by that of b, world */
-  double w, turn[3];
+  unsigned feature;  /* 24 bits, as of perp_contact.id */
+  double p[2][3];    /* closest points of the cores, world */
+  double n[3];       /* unit, from a to b */
+  double core, d;    /* m: of the cores, of the surfaces */
+  int slides;        /* directions in which the closest points slide along their features ... */
+  double t[2][3];    /* ... d(p_b - p_a) of each, */
+  int side[2];       /* of the feature of this side */
+  double w;          /* mollifier of nearly parallel edges (Li et al. 2020), 1 elsewhere, and */
+  double edge[2][3]; /* where it is less, unit directions of the edges, world */
 } perp_ipc_touch;
 
 typedef void perp_ipc_visit(void *user, const perp_ipc_touch *touch);
@@ -48,9 +47,12 @@ bool perp_ipc_touches(const perp_model *model, int shape_a, const perp_pose *pos
 /* The closest point of the surface of a side. */
 void perp_ipc_surface(const perp_model *model, const perp_ipc_touch *touch, int side, double p[3]);
 /* g [12] = dd/dq, the derivative by increments of (x, rotation vector in the body frame) of both
- * bodies, m [12] that of the mollifier. */
+ * bodies. */
 void perp_ipc_gradient(const perp_ipc_touch *touch, const perp_pose pose[2],
-                       double g[PERP_IPC_DOFS], double m[PERP_IPC_DOFS]);
+                       double g[PERP_IPC_DOFS]);
+/* m [12] = dw/dq, W [12 x 12] = d2w/dq2 of a touch with w < 1. */
+void perp_ipc_mollifier(const perp_ipc_touch *touch, const perp_pose pose[2],
+                        double m[PERP_IPC_DOFS], double W[PERP_IPC_DOFS * PERP_IPC_DOFS]);
 /* H [12 x 12] = d2d/dq2: with u = p_b - p_a, D = |u|, U = du/dq at fixed points of the bodies, T
  * the slides, S = (T'T)^-1 and m = n . d2u/dq ds,
  *
@@ -106,6 +108,7 @@ typedef struct perp_ipc {
   perp_sparse_lu lu;
   double size;  /* m: largest coordinate */
   double noise; /* rounding of the merit */
+  bool bold;    /* the last Newton step was taken whole: H is the Hessian, no bound of it */
   char cause[PERP_IPC_CAUSE];
 } perp_ipc;
 
@@ -138,6 +141,8 @@ double perp_ipc_merit(perp_ipc *w, double h);
 /* g, H and couplings of E, with the touches of the iterate; forces of the grips.  False: LAPACK
  * found no eigenvalues. */
 bool perp_ipc_derive(perp_ipc *w, double h);
+/* w->p and w->l_new of g, H, the couplings and the joints.  False: singular, or w->s.status. */
+bool perp_ipc_solve(perp_ipc *w);
 /* Room for n of what layout carves, *cap at most; what was there is lost.  False: w->s.status. */
 bool perp_ipc_room(perp_ipc *w, perp_arena *arena, perp_layout_fn *layout, int *cap, int n);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The incremental potential E, its gradient and its Hessian with each contact projected on the
- * positive semidefinite matrices (Li et al. 2020; the equations: ipc.c). */
+/* The incremental potential E, its gradient and its Hessian or what bounds that (the equations:
+ * ipc.c). */
 #include "models/formulations/schemes/ipc.h"
 
 #include <float.h>
 #include <lapacke.h>
 #include <string.h>
 
+static const double REDUNDANT = 1e-10; /* r, in 1 / heaviest mass */
 /* What rounding leaves of E: so many of each of its terms, and of lengths times their forces. */
 static const double ROUNDINGS = 16;
 
@@ -232,21 +233,22 @@ static bool ipc_derive_touch(perp_ipc *w, int at)
   const perp_ipc_touch *touch = &w->touch[at];
   const perp_pose pose[2] = { w->place[touch->body[0] + 1], w->place[touch->body[1] + 1] };
   const int dim = w->s.model->dim, rates = w->s.model->rates;
-  double g[N], m[N], H[N * N], d[N], A[N * N], P[N * N], b1, b2;
+  double g[N], m[N] = { 0 }, H[N * N], W[N * N] = { 0 }, d[N], A[N * N], P[N * N], b1, b2;
   int index[N];
   const double b = ipc_barrier(touch->d, w->dhat, &b1, &b2);
   const int n = ipc_freedoms(w, touch->body, index),
             skip = touch->body[0] >= 0 && touch->body[1] >= 0 ? dim : 0, size = n - skip;
-  perp_ipc_gradient(touch, pose, g, m);
+  perp_ipc_gradient(touch, pose, g);
+  if (touch->w < 1) perp_ipc_mollifier(touch, pose, m, W);
   perp_ipc_hessian(touch, pose, H);
   for (int j = 0; j < n; j++) d[j] = w->K * (touch->w * b1 * g[index[j]] + b * m[index[j]]);
   for (int j = 0; j < size; j++)
     for (int i = 0; i < size; i++) {
       const int k = index[skip + j], l = index[skip + i];
       P[i + size * j] = w->K * (touch->w * (b2 * g[l] * g[k] + b1 * H[l + N * k]) +
-                                b1 * (m[l] * g[k] + g[l] * m[k]));
+                                b1 * (m[l] * g[k] + g[l] * m[k]) + b * W[l + N * k]);
     }
-  if (!ipc_project(size, P)) return false;
+  if (!w->bold && !ipc_project(size, P)) return false;
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++) {
       const int k = j < skip ? rates + j : j - skip, l = i < skip ? rates + i : i - skip;
@@ -282,10 +284,20 @@ static void ipc_derive_grip(perp_ipc *w, perp_ipc_grip *grip, double h, double *
     d[j] = grip->weight * f1 * size * along;
     for (int i = 0; i < n; i++) {
       const double other = size > 0 ? (u[0] * T[0][i] + u[1] * T[1][i]) / size : 0;
-      A[i + n * j] = grip->weight *
-                     (f1 * (T[0][i] * T[0][j] + T[1][i] * T[1][j]) + (f2 - f1) * along * other);
+      A[i + n * j] = grip->weight * (f1 * (T[0][i] * T[0][j] + T[1][i] * T[1][j]) +
+                                     (w->bold ? (f2 - f1) * along * other : 0));
     }
   }
+  for (int j = 0; j < n && w->bold; j++) /* the turn of the points: half of e x (e x r) */
+    for (int i = 0; i < n; i++) {
+      const int side = index[j] / 6, k = index[j] % 6 - 3, l = index[i] % 6 - 3;
+      const double *r = grip->r[side];
+      double g[3];
+      if (index[i] / 6 != side || k < 0 || l < 0) continue;
+      perp_turn_back(3, w->place[grip->contact.body[side] + 1].R, grip->force, g);
+      const double sum = 0.5 * (g[k] * r[l] + g[l] * r[k]) - (k == l ? perp_dot(3, g, r) : 0);
+      A[i + n * j] += side == 0 ? sum : -sum;
+    }
   ipc_scatter(w, grip->contact.body, n, d, A, couple);
 }
 
@@ -323,5 +335,79 @@ bool perp_ipc_derive(perp_ipc *w, double h)
     if (!ipc_derive_touch(w, i)) return false;
   for (int i = 0; i < w->n_grip; i++)
     ipc_derive_grip(w, &w->grip[i], h, w->couple + (size_t)(n * n) * (size_t)(w->n_touch + i));
+  return true;
+}
+
+/* ---- the saddle point system ----
+ * */
+
+static const int *ipc_bodies(const perp_ipc *w, int coupling)
+{
+  return coupling < w->n_touch ? w->touch[coupling].body
+                               : w->grip[coupling - w->n_touch].contact.body;
+}
+
+/* Columns of body b: of H, then of J. */
+static void ipc_columns(perp_ipc *w, int b)
+{
+  const perp_model *model = w->s.model;
+  const perp_blocks *blocks = &w->s.e.blocks;
+  const int n = model->nvb;
+  for (int c = 0; c < n; c++) {
+    for (int r = 0; r < n; r++) perp_sparse_lu_add(&w->lu, n * b + r, w->H[n * n * b + r + n * c]);
+    for (int at = w->head[b]; at >= 0; at = w->next[at]) {
+      const int *body = ipc_bodies(w, at / 2), side = at % 2;
+      const double *A = w->couple + (size_t)(n * n) * (size_t)(at / 2);
+      for (int r = 0; r < n; r++)
+        perp_sparse_lu_add(&w->lu, n * body[1 - side] + r, side == 0 ? A[c + n * r] : A[r + n * c]);
+    }
+    for (int k = blocks->tptr[b]; k < blocks->tptr[b + 1]; k++) {
+      const int sub = blocks->tsub[k], first = blocks->cptr[blocks->jgrp[sub]],
+                rows = blocks->cptr[blocks->jgrp[sub] + 1] - first;
+      for (int r = 0; r < rows; r++)
+        perp_sparse_lu_add(&w->lu, model->nv + first + r,
+                           blocks->J[blocks->joff[sub] + r + rows * c]);
+    }
+    perp_sparse_lu_column(&w->lu);
+  }
+}
+
+bool perp_ipc_solve(perp_ipc *w)
+{
+  const perp_model *model = w->s.model;
+  const perp_blocks *blocks = &w->s.e.blocks;
+  const int n = model->nvb, couplings = w->n_touch + w->n_grip;
+  const double r = REDUNDANT * n / (w->K / w->o.kappa);
+  w->s.status = perp_sparse_lu_reserve(w->s.ctx, &w->lu, model->nv + model->m,
+                                       (size_t)(n * model->nv) +
+                                           2 * (size_t)(n * n) * (size_t)couplings +
+                                           2 * (size_t)model->pattern.nnz_J + (size_t)model->m);
+  if (w->s.status != PERP_OK) return false;
+  for (int b = 0; b < model->n_bodies; b++) w->head[b] = -1;
+  for (int i = 0; i < couplings; i++)
+    for (int side = 0; side < 2; side++) {
+      const int *body = ipc_bodies(w, i);
+      if (body[0] < 0 || body[1] < 0) continue;
+      w->next[2 * i + side] = w->head[body[side]];
+      w->head[body[side]] = 2 * i + side;
+    }
+  perp_sparse_lu_begin(&w->lu, model->nv + model->m);
+  for (int b = 0; b < model->n_bodies; b++) ipc_columns(w, b);
+  for (int c = 0; c < blocks->nc; c++)
+    for (int row = blocks->cptr[c]; row < blocks->cptr[c + 1]; row++) {
+      const int rows = blocks->cptr[c + 1] - blocks->cptr[c];
+      for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++)
+        for (int i = 0; i < n; i++)
+          perp_sparse_lu_add(&w->lu, n * blocks->jblk[k] + i,
+                             -blocks->J[blocks->joff[k] + row - blocks->cptr[c] + rows * i]);
+      perp_sparse_lu_add(&w->lu, model->nv + row, r);
+      perp_sparse_lu_column(&w->lu);
+    }
+  if (!perp_sparse_lu_factor(&w->lu)) return false;
+  for (int i = 0; i < model->nv; i++) w->rhs[i] = -w->g[i];
+  for (int i = 0; i < model->m; i++) w->rhs[model->nv + i] = -w->s.e.C[i] + r * w->l[i];
+  perp_sparse_lu_solve(&w->lu, w->rhs);
+  memcpy(w->p, w->rhs, (size_t)model->nv * sizeof *w->p);
+  memcpy(w->l_new, w->rhs + model->nv, (size_t)model->m * sizeof *w->l_new);
   return true;
 }

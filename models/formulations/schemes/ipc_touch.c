@@ -207,12 +207,11 @@ static void search_edge_pair(search *s, double (*a)[3], double (*b)[3], unsigned
   perp_sub(b[1], b[0], d[1]);
   const double size = perp_norm(d[0]) * perp_norm(d[1]);
   perp_cross(d[0], d[1], cross);
-  const double c = perp_dot(3, cross, cross) / (size * size),
-               cosine = perp_dot(3, d[0], d[1]) / size;
+  const double c = perp_dot(3, cross, cross) / (size * size);
   if (c < PARALLEL) {
     touch.w = c / PARALLEL * (2 - c / PARALLEL);
-    for (int k = 0; k < 3; k++)
-      touch.turn[k] = -4 * (1 - c / PARALLEL) / PARALLEL * cosine * cross[k] / size;
+    for (int side = 0; side < 2; side++)
+      for (int k = 0; k < 3; k++) touch.edge[side][k] = d[side][k] / perp_norm(d[side]);
     if (touch.w < FADED) return;
   }
   perp_segments(a[0], d[0], b[0], d[1], &at[0], &at[1]);
@@ -318,14 +317,43 @@ static void ipc_levers(const perp_ipc_touch *touch, const perp_pose pose[2],
 }
 
 void perp_ipc_gradient(const perp_ipc_touch *touch, const perp_pose pose[2],
-                       double g[PERP_IPC_DOFS], double m[PERP_IPC_DOFS])
+                       double g[PERP_IPC_DOFS])
 {
   double U[3 * PERP_IPC_DOFS], r[2][3];
   ipc_levers(touch, pose, U, r);
-  for (int i = 0; i < PERP_IPC_DOFS; i++) g[i] = perp_dot(3, touch->n, U + 3 * i), m[i] = 0;
-  perp_turn_back(3, pose[0].R, touch->turn, m + 3);
-  perp_turn_back(3, pose[1].R, touch->turn, m + 9);
-  for (int i = 9; i < PERP_IPC_DOFS; i++) m[i] = -m[i];
+  for (int i = 0; i < PERP_IPC_DOFS; i++) g[i] = perp_dot(3, touch->n, U + 3 * i);
+}
+
+/* w = e(c), c = 1 - y^2, y = a . b of the edges: dy = (turn_a - turn_b) . (a x b). */
+void perp_ipc_mollifier(const perp_ipc_touch *touch, const perp_pose pose[2],
+                        double m[PERP_IPC_DOFS], double W[PERP_IPC_DOFS * PERP_IPC_DOFS])
+{
+  enum { N = PERP_IPC_DOFS };
+  double cross[3], in[2][2][3], g[N] = { 0 }; /* in[i][j]: edge j in the frame of body i */
+  perp_cross(touch->edge[0], touch->edge[1], cross);
+  const double c = perp_dot(3, cross, cross), y = perp_dot(3, touch->edge[0], touch->edge[1]);
+  const double e1 = 2 / PARALLEL * (1 - c / PARALLEL), e2 = -2 / (PARALLEL * PARALLEL);
+  for (int side = 0; side < 2; side++) {
+    double turn[3];
+    perp_turn_back(3, pose[side].R, cross, turn);
+    for (int k = 0; k < 3; k++) g[6 * side + 3 + k] = (side == 0 ? 1 : -1) * turn[k];
+    for (int j = 0; j < 2; j++) perp_turn_back(3, pose[side].R, touch->edge[j], in[side][j]);
+  }
+  for (int i = 0; i < N; i++) m[i] = -2 * y * e1 * g[i];
+  for (int j = 0; j < N; j++)
+    for (int i = 0; i < N; i++) W[i + N * j] = (4 * y * y * e2 - 2 * e1) * g[i] * g[j];
+  for (int j = 0; j < 3; j++)
+    for (int i = 0; i < 3; i++) { /* d2y/dq2: of each body, and between them */
+      double mixed = -in[0][1][i] * in[1][0][j];
+      for (int k = 0; k < 3; k++) mixed += y * pose[0].R[k + 3 * i] * pose[1].R[k + 3 * j];
+      W[3 + i + N * (9 + j)] -= 2 * y * e1 * mixed;
+      W[9 + j + N * (3 + i)] -= 2 * y * e1 * mixed;
+      for (int side = 0; side < 2; side++)
+        W[6 * side + 3 + i + N * (6 * side + 3 + j)] -= 2 * y * e1 *
+                                                        (0.5 * (in[side][0][i] * in[side][1][j] +
+                                                                in[side][1][i] * in[side][0][j]) -
+                                                         (i == j ? y : 0));
+    }
 }
 
 void perp_ipc_hessian(const perp_ipc_touch *touch, const perp_pose pose[2],
