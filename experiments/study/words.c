@@ -228,6 +228,7 @@ static const struct {
   { "formulation", "sundials:ida", "IDA (SUNDIALS)" },
   { "formulation", "xpbd", "XPBD" },
   { "formulation", "avbd", "AVBD" },
+  { "formulation", "ipc", "IPC" },
   { "formulation", "impulse", "impulses" },
   { "formulation", "point-mass", "point masses" },
   { "formulation", "groups", "simulation groups" },

@@ -13,7 +13,7 @@ SMOOTH = ['velocity', 'velocity-midpoint', 'velocity-nonlinear', 'velocity-impli
 ORDERED = SMOOTH[:18]  # errors go with the step
 CONTACT = ['velocity', 'velocity', 'velocity-midpoint', 'velocity-nonlinear', 'velocity-implicit', 'reduced', 'impulse', 'acceleration', 'groups', 'regularized',
            'penalty', 'si-baumgarte', 'si-split', 'si-ngs', 'soft-step', 'small-steps', 'xpbd', 'soft-constraints', 'avbd', 'point-mass',
-           'tgs', 'moreau-jean', 'moreau-jean:projection=combined', 'nonsmooth-alpha']
+           'tgs', 'moreau-jean', 'moreau-jean:projection=combined', 'nonsmooth-alpha', 'ipc:inset=1']
 RIGID = CONTACT[:9]  # solved contact problems of rigid bodies
 LCPS = ['dantzig', 'bpp', 'lemke', 'keller', 'auto', 'pgs', 'psor', 'block-gs', 'staggered', 'nncg', 'apgd', 'fischer-newton', 'interior-point', 'minmap-newton',
         'cone-newton', 'prox', 'admm', 'aclm', 'fixed-point', 'jacobi', 'pdas', 'extragradient', 'pgs-subspace', 'shock', 'rescue', 'enumerate', 'murty']

@@ -72,7 +72,7 @@ static const perp_opt ipc_options[] = {
             "farther apart."),
   PERP_REAL(struct perp_ipc_opts, eps_v, 1e-3, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s",
             "Sliding speed below which friction is less than mu times the normal force. Sticking "
-            "contacts creep at less than this speed."),
+            "contacts slide more slowly."),
   PERP_INT(struct perp_ipc_opts, friction_iterations, 1, 1, 1000,
            "Number of solutions of a step, each with the normal forces and directions of the one "
            "before in its friction. Ends earlier where the poses no longer change."),
