@@ -91,7 +91,7 @@ static int differences(const perp_model *m, perp_shape_kind a, double off[4])
   int count = 0;
   off[0] = off[1] = off[2] = off[3] = 0;
   for (int trial = 0; trial < 60; trial++) {
-    perp_pose pose[2], other[2];
+    perp_pose pose[2];
     double n[3];
     for (int i = 0; i < 2; i++) {
       double q[7] = { 0, 0, 0, uniform(-1, 1), uniform(-1, 1), uniform(-1, 1), uniform(-1, 1) };
@@ -160,7 +160,6 @@ static int differences(const perp_model *m, perp_shape_kind a, double off[4])
         count++;
       }
     }
-    memcpy(other, pose, sizeof other);
   }
   return count;
 }
@@ -466,9 +465,7 @@ static void momentum(void)
 
 static void joint_force(void)
 {
-  perp_model *m = run_chain(&ctx, 3, 2, PERP_JOINT_BALL, false);
-  perp_model_destroy(m);
-  m = run_model(&ctx, 3);
+  perp_model *m = run_model(&ctx, 3);
   perp_model_gravity(m, G);
   run_body(&ctx, m, (perp_body_def){ .mass = perp_mass_sphere(3, 0.1), .x = { 0, 0, -1 } });
   run_joint(&ctx, m,

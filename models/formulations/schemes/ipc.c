@@ -32,22 +32,21 @@
  * pose between two of them, has shapes that touch.  It ends where a Newton step moves no point
  * faster than tol.
  *
- * Other than in the paper: rotations are measured by their vector in place of their matrix, M w /
- * dt and the gyroscopic torque of the start by the implicit midpoint rule in place of a predicted
- * matrix; the first contact is found by conservative advancement in place of interval arithmetic;
- * a vertex has one distance to a convex shape in place of one to each of its triangles; joints,
- * which the paper has none of.
+ * Other than in the paper: rotations are measured by their vector in place of their matrix, and
+ * turn on by the implicit midpoint rule; the first contact is found by conservative advancement in
+ * place of interval arithmetic; a vertex has one distance to a convex shape in place of one to each
+ * of its triangles, and shapes may be round; K is a number for the scene; joints are added.
  *
  * What it gives up.  Order: 1.  Distance: what rests keeps apart by a part of dhat, which goes to
- * dhat with h.  Friction: what sticks creeps at up to eps_v.  Restitution is not in the model, and
+ * dhat with h.  Friction: what sticks slides at up to eps_v.  Restitution is not in the model, and
  * surfaces with one are refused; the barrier is elastic, and a step damps it: an impact at the
  * speed u rebounds where h u is small beside dhat.  Energy: damped otherwise.  Edges that are
  * nearly parallel fade out of the barrier; their vertices remain.
  *
  * Cost: a Newton iteration takes one sparse factorization of nv + m rows (KLU), which allocates, an
- * eigenvalue problem of 12 for each contact, and per trial of the line search all near pairs.
- * Fails: max-iter; stalled, where no part of a step makes E less; singular; rotations of 3 rad and
- * more in a step (unsuited).  The state then is that of the start. */
+ * eigenvalue problem of 9 for each contact where it is projected, and per trial of the line search
+ * all near pairs.  Fails: max-iter; stalled, where no part of a step makes E less; singular;
+ * rotations of 3 rad and more in a step (unsuited).  The state then is that of the start. */
 #include "models/formulations/schemes/ipc.h"
 
 #include "models/contact/step/belts.h"
@@ -143,8 +142,7 @@ static perp_status ipc_cut_way(perp_ipc *w, double *part)
   PERP_TRY(ipc_broad(w, w->dhat + 2 * most * ipc_way(w, w->p)));
   for (int i = 0; i < model->nv; i++) w->scratch[i] = most * w->p[i];
   perp_model_retract(model, w->s.q1, w->scratch, w->trial);
-  perp_ipc_pairs(w, ipc_cut_pair, &cut);
-  *part = most * cut.part;
+  *part = perp_ipc_pairs(w, ipc_cut_pair, &cut) ? most * cut.part : 0;
   return PERP_OK;
 }
 
@@ -184,15 +182,14 @@ static perp_reason ipc_search(perp_ipc *w, double t, double h)
   if (w->s.status != PERP_OK) return PERP_NOT_FINITE;
   for (int k = 0; k < HALVINGS; k++, part *= 0.5) {
     ipc_go(w, t + h, part);
-    if (perp_ipc_merit(w, h) > before + DESCENT * part * slope + w->noise) continue;
+    if (!(perp_ipc_merit(w, h) <= before + DESCENT * part * slope + w->noise)) continue;
     ipc_accept(w);
     w->bold = k == 0;
     memcpy(w->l, w->l_new, (size_t)model->m * sizeof *w->l);
     return PERP_CONVERGED;
   }
-  snprintf(
-      w->cause, PERP_IPC_CAUSE,
-      "no part of a Newton step makes the incremental potential less; a smaller step may help");
+  snprintf(w->cause, PERP_IPC_CAUSE,
+           "no part of a Newton step makes the incremental potential less; use a smaller step");
   return PERP_STALLED;
 }
 
@@ -222,7 +219,7 @@ static perp_reason ipc_newton(perp_ipc *w, double t, double h, bool *moved)
   for (int k = 0; k < w->o.max_iter; k++) {
     double most = 0;
     perp_reason reason;
-    if (!perp_ipc_touching(w)) return PERP_NOT_FINITE;
+    if (!perp_ipc_touching(w)) return PERP_INVALID_STATE;
     reason = ipc_direction(w, h);
     if (reason < 0) return reason;
     w->s.count.iterations++;
@@ -388,7 +385,7 @@ static perp_reason ipc_minimize(perp_ipc *w, double t, double h)
   scheme->status = ipc_broad(w, w->dhat);
   if (scheme->status != PERP_OK) return PERP_NOT_FINITE;
   for (int i = 0; i < w->o.friction_iterations; i++) {
-    if (!ipc_grips(w, t, h)) return PERP_NOT_FINITE;
+    if (!ipc_grips(w, t, h)) return PERP_INVALID_STATE;
     if (i == 0 && !ipc_begin(w, t, h)) return PERP_NOT_FINITE;
     const perp_reason reason = ipc_newton(w, t, h, &moved);
     if (reason < 0) return reason;
