@@ -187,19 +187,13 @@ static void derivatives(void)
 /* ---- one body on a plane ----
  * */
 
-static double push(double d, double dhat)
-{
-  const double off = d - dhat;
-  return 2 * off * log(d / dhat) + off * off / d;
-}
-
 /* d with n K |b'(d)| = m g h^2, K = m. */
 static double rest_gap(int n, double dhat, double h)
 {
   double lo = 1e-12, hi = dhat;
   for (int i = 0; i < 200; i++) {
     const double mid = 0.5 * (lo + hi);
-    if (n * push(mid, dhat) > G * h * h)
+    if (n * (2 * (mid - dhat) * log(mid / dhat) + (mid - dhat) * (mid - dhat) / mid) > G * h * h)
       lo = mid;
     else
       hi = mid;
@@ -497,12 +491,11 @@ static void stack_forces(const char *formulation, double h, double force[3], dou
   perp_sim *sim = run_start(&ctx, s.model, (run_parts){ formulation }, h);
   perp_step_info info = { .reason = PERP_EXACT };
   const double *q, *v;
-  double t = 0;
+  double t = force[0] = force[1] = force[2] = 0;
   while (t < 2 && info.reason >= 0) {
     if (perp_sim_step(&ctx, sim, 2, &info) != PERP_OK) bail("%s", ctx.msg);
     perp_sim_state(sim, &t, &q, &v);
   }
-  force[0] = force[1] = force[2] = 0;
   for (int i = 0; i < info.n_contacts && info.reason >= 0; i++) {
     const int upper = info.contacts[i].body[1] > info.contacts[i].body[0]
                           ? info.contacts[i].body[1]
@@ -549,8 +542,6 @@ static void refusals(void)
     const char *scene, *word;
   } others[] = { { "bouncing-ball", "restitution" },
                  { "motor", "limits and motors" },
-                 { "rolling-resistance", "spinning or rolling" },
-                 { "turntable", "vertices" },
                  { "anisotropic-slide", "anisotropic" },
                  { "gears", "polytope" } };
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
