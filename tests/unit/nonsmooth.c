@@ -117,11 +117,14 @@ static double energy(const char *formulation, double h)
   return (0.5 * k * q[0] * q[0] + 0.5 * mass * v[0] * v[0]) / (0.5 * k);
 }
 
-/* A ball slides without friction over a fixed one: the largest overlap at ends of steps. */
-static double over(const char *formulation)
+/* A ball slides without friction over a fixed one: the largest overlap at ends of steps, and the
+ * largest gap of a step that has pressed. */
+static double over(const char *formulation, double *open)
 {
   const double R = 1, far = R + RADIUS;
   double gap = 0;
+  int pressed = 0;
+  *open = 0;
   perp_model *m = run_model(&ctx, 2);
   perp_body_def body = { .mass = perp_mass_sphere(2, RADIUS),
                          .x = { 0.1, sqrt(far * far - 0.01) } };
@@ -144,7 +147,11 @@ static double over(const char *formulation)
       bail("%s: %s", formulation, perp_reason_name(info.reason));
     perp_sim_state(sim, &t, &q, &v);
     gap = fmax(gap, far - sqrt(q[0] * q[0] + q[1] * q[1]));
+    if (info.n_contacts == 0 || !(perp_dot(2, info.contacts[0].n, info.impulse) > 1e-9)) continue;
+    *open = fmax(*open, sqrt(q[0] * q[0] + q[1] * q[1]) - far);
+    pressed++;
   }
+  ok(pressed > 20, "%s: the contact presses in %d steps", formulation, pressed);
   perp_sim_destroy(sim);
   perp_model_destroy(m);
   return gap;
@@ -152,11 +159,16 @@ static double over(const char *formulation)
 
 static void projected(void)
 {
-  const double none = over("moreau-jean"), direct = over("moreau-jean:projection=direct"),
-               combined = over("moreau-jean:projection=combined");
+  double open[3];
+  const double none = over("moreau-jean", &open[0]),
+               direct = over("moreau-jean:projection=direct", &open[1]),
+               combined = over("moreau-jean:projection=combined", &open[2]);
   ok(none > 1e-6, "without projection a ball sinks into another by %.2g m", none);
   below(direct, 3e-9, "direct projection leaves an overlap of %.2g m", direct);
   below(combined, 3e-9, "combined projection leaves an overlap of %.2g m", combined);
+  for (int i = 1; i < 3; i++)
+    below(open[i], 3e-9, "%s projection keeps closed what presses: %.2g m",
+          i == 1 ? "direct" : "combined", open[i]);
 }
 
 /* A ball falls onto the plane within a step, with the prediction above it: the impact of combined
