@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""results/published/: what full runs of five studies found, small enough to be kept in version control.
+"""results/published/: what full runs of six studies found, small enough to be kept in version control.
 
-    results/publish.py [--perp PROGRAM] [--repeats N] [NAME...]      all five where none is named
+    results/publish.py [--perp PROGRAM] [--repeats N] [NAME...]      all six where none is named
 
 runs each study in full, one cell at a time, in results/NAME (what is there already is not run again), and writes
 results/published/NAME/:
@@ -53,7 +53,12 @@ FORMULATIONS = {('velocity', 'symplectic-euler', 'baumgarte'): 'velocity, with f
                 ('reduced', 'rk4', ''): 'reduced (rk4)'}
 
 
+FAMILIES = ('phem56', 'radau5', 'sundials:ida', 'augmented-lagrangian', 'ggl', 'hht', 'bdf')
+
+
 def integrator(row):
+    if row.get('formulation', 'acceleration') != 'acceleration':
+        return None
     name = re.sub(r'(?<=:tol)=.*', '', row['ode'])
     return name if name in INTEGRATORS else None
 
@@ -61,6 +66,16 @@ def integrator(row):
 def formulation(row):
     own = row['formulation'] if row['formulation'] in OWN_STEP and row['ode'] in ('', 'symplectic-euler') else None
     return FORMULATIONS.get((row['formulation'], row['ode'], row['stab']), own)
+
+
+def family(row):
+    """of the formulations that hold their joints by themselves, and of the one that is compared with them"""
+    name = re.sub(r':tol=.*', '', row['formulation'])
+    if name in FAMILIES:
+        return name
+    if row['formulation'] == 'acceleration' and row['stab'] == 'post:velocity=true' and row['ode'].startswith('gsl:rk8pd'):
+        return 'gsl:rk8pd'
+    return 'tangent-coordinates' if name == 'tangent-coordinates' and row['ode'].startswith('gsl:rk8pd') else None
 
 
 def the_chain(row):
@@ -94,8 +109,13 @@ STUDIES = {
         'panels': [('rhs.calls', 'err.q.max', f'Largest relative error: {words}', lambda r, scene=scene: r['scene'] == scene)
                    for scene, words in (('pendulum', 'pendulum'), ('free-body:preset=box149', 'free body'), ('chain', 'chain'))],
         'curve': integrator},
+    'stabilization-atlas': {
+        'figures': ['err.q.max', 'drift.pos.max', 'energy.rel.max', 'steps'], 'time': 'time.cpu',
+        'panels': [('time.cpu', 'err.q.max', f'Largest relative error: {words}', lambda r, scene=scene: r['scene'] == scene)
+                   for scene, words in (('pendulum', 'pendulum'), ('four-bar', 'four-bar linkage'), ('bricard', "Bricard's mechanism"))],
+        'curve': family},
 }
-AXES = {'h': 'Step size h [s]', 'rhs.calls': 'Evaluations of the right-hand side'}
+AXES = {'h': 'Step size h [s]', 'time.cpu': 'CPU time [s]', 'rhs.calls': 'Evaluations of the right-hand side'}
 PARTS = ['scene', 'problem', 'formulation', 'ode', 'kkt', 'lcp', 'contact', 'stab', 'h', 'tol']
 TIMES = ('CPU times of one thread, medians over the timing rounds, on a machine of two cores that was shared; with '
          'measure.repeats=0 in the command of a single run without rounds. They are good for ratios of two and more, not for '
@@ -166,7 +186,9 @@ def environment(name, folder, command):
 # ---- curves in words --------------------------------------------------------------------------------------------------
 NAMES = {'none': 'no stabilization', 'post': 'post-stabilization', 'baumgarte': 'Baumgarte', 'euler': 'explicit Euler', 'midpoint': 'explicit midpoint', 'rk4': 'RK4',
          'dopri5': 'Dormand–Prince 5', 'dop853': 'Dormand–Prince 8', 'gsl:rk8pd': 'Prince–Dormand 8', 'sundials:cvode-adams': 'Adams (CVODE)', 'radau5': 'Radau IIA',
-         'ggl': 'GGL', 'generalized-alpha': 'generalized α', 'point-mass': 'point masses', 'penalty': 'penalty forces', 'impulse': 'impulses'}
+         'ggl': 'GGL', 'generalized-alpha': 'generalized α', 'point-mass': 'point masses', 'penalty': 'penalty forces', 'impulse': 'impulses',
+         'phem56': 'PHEM56', 'sundials:ida': 'IDA (SUNDIALS)', 'augmented-lagrangian': 'augmented Lagrangian', 'hht': 'HHT-I3', 'bdf': 'BDF 3',
+         'tangent-coordinates': 'tangent coordinates'}
 UNITS = {'alpha': ('α', ' 1/s'), 'stiffness': ('stiffness', ''), 'damping': ('damping', '')}
 
 

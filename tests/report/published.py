@@ -43,6 +43,7 @@ SOLVED, ROUNDS = 1e-5, ('unsolved', 'lcp.iters.mean', 'iterations', 'work.counte
 AGAIN = {
     'chain6-stab': 'h == 1 ms or kkt == tree and h > 1 ms',
     'work-precision': 'h > 0',
+    'stabilization-atlas': 'scene in (pendulum, andrews, sarrus)',
     'formulations': 'scene in (pendulum, "chain:links=6", "cubes:count=2", desk)',
     'contact-canonical': 'scene in (incline, rolling-sphere, bouncing-ball, painleve, cradle, press, card-house, oblique-impact, '
                          'wedge, see-saw, "mass-ratio:ratio=1000")',
