@@ -112,7 +112,7 @@ STUDIES = {
     'stabilization-atlas': {
         'figures': ['err.q.max', 'drift.pos.max', 'energy.rel.max', 'steps'], 'time': 'time.cpu',
         'panels': [('time.cpu', 'err.q.max', f'Largest relative error: {words}', lambda r, scene=scene: r['scene'] == scene)
-                   for scene, words in (('pendulum', 'pendulum'), ('four-bar', 'four-bar linkage'), ('bricard', "Bricard's mechanism"))],
+                   for scene, words in (('pendulum', 'pendulum'), ('four-bar', 'four-bar linkage'), ('bricard', 'Bricard mechanism'))],
         'curve': family},
 }
 AXES = {'h': 'Step size h [s]', 'time.cpu': 'CPU time [s]', 'rhs.calls': 'Evaluations of the right-hand side'}
