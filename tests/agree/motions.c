@@ -170,6 +170,7 @@ static void formulations(void)
     { { "xpbd" }, 1e-3, 0, 0.1 },
     { { "soft-constraints:timeconst=2e-3,dmin=0.99,dmax=0.999" }, 1e-3, 0, 0.1 },
     { { "avbd" }, 1e-3, 0, 0.1 },
+    { { "ipc" }, 1e-3, 0, 0.1 },
   };
   enum { N = sizeof all / sizeof *all };
   const char *names[N];
@@ -377,6 +378,7 @@ static void forces(void)
     { { "xpbd" }, 1e-2 },
     { { "soft-constraints" }, 1e-2 },
     { { "avbd" }, 1e-2 },
+    { { "ipc" }, 1e-2 },
   };
   enum { N = sizeof all / sizeof *all };
   const char *names[N];
