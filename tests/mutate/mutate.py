@@ -476,7 +476,7 @@ def main():
             by_key.setdefault(m.key(), []).append(s)
         for x in wanted:
             if x not in by_key:  # made by hand: any text in the place of any line
-                path, before, after = x.split(' | ')
+                path, before, after = (x.split(' | ', 2) + [''])[:3]
                 text = texts.get(path, '')
                 by_key[x] = [(path, m.start(1), m.end(1), 'hand', after)
                              for m in re.finditer(r'^[ \t]*(%s)$' % re.escape(before), text, re.M)]
