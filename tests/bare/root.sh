@@ -50,6 +50,7 @@ inside() { # USER COMMAND
   mkdir -p "$home/archives/partial"
   unshare -m bash -c '
     set -e
+    mount --bind "$1" "$1" # a root to be mounted on: some tests unshare
     mount --bind /dev "$1/dev"
     mount -t proc proc "$1/proc"
     mount -t tmpfs tmpfs "$1/tmp"

@@ -90,7 +90,7 @@ typedef struct tangent {
   double r2, a, b, da, db;
 } tangent;
 
-static tangent variational_tangent(const double x[3])
+static tangent lobatto_tangent(const double x[3])
 {
   tangent T = { .r2 = perp_dot(3, x, x) };
   double term = -0.5; /* of a = sum (-1)^(k+1) r^2k / (2k+2)!, b = sum (-1)^k r^2k / (2k+3)! */
@@ -106,8 +106,7 @@ static tangent variational_tangent(const double x[3])
 }
 
 /* z = y + a x x y + b x x (x x y); z may be y */
-static void variational_rodrigues(double a, double b, const double x[3], const double y[3],
-                                  double z[3])
+static void lobatto_rodrigues(double a, double b, const double x[3], const double y[3], double z[3])
 {
   double u[3], v[3];
   perp_cross(x, y, u);
@@ -118,24 +117,24 @@ static void variational_rodrigues(double a, double b, const double x[3], const d
 /* Of all bodies; nothing turns in the plane and about centres of mass.  y becomes T(x)' y or exp(x)
  * y. */
 enum { MAP_PULL, MAP_EXP };
-static void variational_map(const perp_model *model, int map, const double *x, double *y)
+static void lobatto_map(const perp_model *model, int map, const double *x, double *y)
 {
   for (int i = 3; model->dim == 3 && i < model->nv; i += 6) {
-    const tangent T = variational_tangent(x + i);
+    const tangent T = lobatto_tangent(x + i);
     if (map == MAP_EXP)
-      variational_rodrigues(1 - T.b * T.r2, -T.a, x + i, y + i, y + i);
+      lobatto_rodrigues(1 - T.b * T.r2, -T.a, x + i, y + i, y + i);
     else
-      variational_rodrigues(-T.a, T.b, x + i, y + i, y + i);
+      lobatto_rodrigues(-T.a, T.b, x + i, y + i, y + i);
   }
 }
 
 /* E += scale d/dx (p . T(x) x'), x' = rate */
-static void variational_gradient(const perp_model *model, double scale, const double *x,
-                                 const double *rate, const double *p, double *E)
+static void lobatto_gradient(const perp_model *model, double scale, const double *x,
+                             const double *rate, const double *p, double *E)
 {
   for (int b = 3; model->dim == 3 && b < model->nv; b += 6) {
     const double *u = x + b, *w = rate + b, *m = p + b;
-    const tangent T = variational_tangent(u);
+    const tangent T = lobatto_tangent(u);
     double turn[3], across[3], twice[3];
     perp_cross(w, m, across);
     perp_cross(u, w, turn);
@@ -151,8 +150,8 @@ static void variational_gradient(const perp_model *model, double scale, const do
 /* ---- the equations of a step ---- */
 
 /* F = f(t, q, v) + J' lambda / h^2 at eval; lambda NULL: 0 */
-static void variational_force(workspace *work, const perp_eval *eval, double t, const double *v,
-                              const double *lambda)
+static void lobatto_force(workspace *work, const perp_eval *eval, double t, const double *v,
+                          const double *lambda)
 {
   const perp_model *model = work->s.k.model;
   perp_eval_forces(eval, model, t, v, false, work->F);
@@ -163,7 +162,7 @@ static void variational_force(workspace *work, const perp_eval *eval, double t, 
 }
 
 /* w_i, and E of the kinetic energy */
-static void variational_kinetic(workspace *work)
+static void lobatto_kinetic(workspace *work)
 {
   const perp_model *model = work->s.k.model;
   const int n = work->o.stages, nv = model->nv;
@@ -176,14 +175,14 @@ static void variational_kinetic(workspace *work)
       for (int j = 0; j < nv; j++) work->rate[j] += work->D[i][k] / h * work->x[k][j];
     perp_model_dexp(model, work->x[i], work->rate, work->w[i]);
     perp_blocks_M(&work->start.blocks, work->w[i], work->p);
-    if (i > 0) variational_gradient(model, h * b, work->x[i], work->rate, work->p, work->E[i]);
-    variational_map(model, MAP_PULL, work->x[i], work->p);
+    if (i > 0) lobatto_gradient(model, h * b, work->x[i], work->rate, work->p, work->E[i]);
+    lobatto_map(model, MAP_PULL, work->x[i], work->p);
     for (int k = 1; k < n; k++)
       for (int j = 0; j < nv; j++) work->E[k][j] += b * work->D[i][k] * work->p[j];
   }
 }
 
-static bool variational_residual(void *user, const double *unknown, double *r)
+static bool lobatto_residual(void *user, const double *unknown, double *r)
 {
   workspace *work = user;
   perp_constrained *system = &work->s.k;
@@ -194,7 +193,7 @@ static bool variational_residual(void *user, const double *unknown, double *r)
     perp_implicit_get_body(&work->newton, unknown, k - 1, work->x[k]);
     perp_implicit_get_row(&work->newton, unknown, k - 1, work->lambda[k - 1]);
   }
-  variational_kinetic(work);
+  lobatto_kinetic(work);
   memcpy(work->sum, work->momentum, (size_t)nv * sizeof *work->sum);
   for (int i = 0; i < n; i++) {
     const double t = work->t + c[i] * h;
@@ -205,12 +204,12 @@ static bool variational_residual(void *user, const double *unknown, double *r)
       perp_implicit_put_row(&work->newton, i - 1, system->e->C, r);
     }
     if (i == n - 1) break;
-    variational_force(work, i > 0 ? system->e : &work->start, t, work->w[i], work->lambda[i]);
+    lobatto_force(work, i > 0 ? system->e : &work->start, t, work->w[i], work->lambda[i]);
     memcpy(work->y, work->F, (size_t)nv * sizeof *work->y);
-    variational_map(model, MAP_EXP, work->x[i], work->y);
+    lobatto_map(model, MAP_EXP, work->x[i], work->y);
     for (int j = 0; j < nv; j++) work->sum[j] += h * b[i] * work->y[j];
     if (i == 0) continue;
-    variational_map(model, MAP_PULL, work->x[i], work->F);
+    lobatto_map(model, MAP_PULL, work->x[i], work->F);
     for (int j = 0; j < nv; j++) work->F[j] = h * (work->E[i][j] + h * b[i] * work->F[j]);
     perp_implicit_put_body(&work->newton, i - 1, work->F, r);
   }
@@ -224,7 +223,7 @@ static bool variational_residual(void *user, const double *unknown, double *r)
 /* ---- a step ---- */
 
 /* Increments of v' and v'' at the start, of the velocities before; the largest of them */
-static double variational_guess(workspace *work)
+static double lobatto_guess(workspace *work)
 {
   const perp_model *model = work->s.k.model;
   const int n = work->o.stages;
@@ -247,16 +246,16 @@ static double variational_guess(workspace *work)
 }
 
 /* v1 by the balance of momentum */
-static bool variational_end(workspace *work)
+static bool lobatto_end(workspace *work)
 {
   perp_constrained *system = &work->s.k;
   const perp_model *model = system->model;
   const int n = work->o.stages, nv = model->nv;
   const double h = work->h, t = work->t + h;
   perp_constrained_at(system, t, work->s.q1);
-  variational_force(work, system->e, t, work->w[n - 1], NULL);
+  lobatto_force(work, system->e, t, work->w[n - 1], NULL);
   for (int i = 0; i < nv; i++) work->y[i] = -work->x[n - 1][i];
-  variational_map(model, MAP_EXP, work->y, work->sum);
+  lobatto_map(model, MAP_EXP, work->y, work->sum);
   for (int i = 0; i < nv; i++) system->f[i] = work->sum[i] + h * WEIGHTS[n - 2][n - 1] * work->F[i];
   memset(system->c, 0, (size_t)model->m * sizeof *system->c);
   memset(system->lambda, 0, (size_t)model->m * sizeof *system->lambda);
@@ -266,7 +265,7 @@ static bool variational_end(workspace *work)
   return true;
 }
 
-static perp_reason variational_make_step(perp_stepper *stepper, double t, double h)
+static perp_reason lobatto_make_step(perp_stepper *stepper, double t, double h)
 {
   workspace *work = (workspace *)stepper;
   perp_constrained *system = &work->s.k;
@@ -283,21 +282,21 @@ static perp_reason variational_make_step(perp_stepper *stepper, double t, double
   perp_eval_at(&work->start, model, t, work->s.q);
   perp_blocks_M(&work->start.blocks, work->s.v, work->momentum);
   perp_stepper_servos(&work->s, t, work->s.q, work->s.v);
-  const double fastest = variational_guess(work);
+  const double fastest = lobatto_guess(work);
   const int64_t before = work->newton.iterations, jacobians = work->newton.jacobians;
   const perp_reason reason = perp_implicit_solve(
-      &work->newton, variational_residual, work, h, &work->start.blocks, work->o.tol,
+      &work->newton, lobatto_residual, work, h, &work->start.blocks, work->o.tol,
       work->o.iterations, model->size + fastest, work->unknown);
   work->s.grid.count.iterations += work->newton.iterations - before;
   system->count.factorizations += (int)(work->newton.jacobians - jacobians);
   if (reason < 0) return reason;
   perp_model_project(model, work->s.q1);
-  if (!variational_end(work)) return system->reason;
+  if (!lobatto_end(work)) return system->reason;
   for (int i = 0; i < model->m; i++) work->s.lambda[i] = work->lambda[0][i] / (h * h);
   return perp_all_finite(model->nv, work->s.v1) ? PERP_EXACT : PERP_NOT_FINITE;
 }
 
-static void variational_keep(perp_stepper *stepper)
+static void lobatto_keep(perp_stepper *stepper)
 {
   workspace *work = (workspace *)stepper;
   const perp_model *model = work->s.k.model;
@@ -310,7 +309,7 @@ static void variational_keep(perp_stepper *stepper)
 }
 
 /* D of the nodes: D_ik = a_i / (a_k (c_i - c_k)) with a_k = prod_{j != k} (c_k - c_j) */
-static void variational_derivatives(int n, double D[STAGES][STAGES])
+static void lobatto_derivatives(int n, double D[STAGES][STAGES])
 {
   const double *c = NODES[n - 2];
   double a[STAGES];
@@ -329,7 +328,7 @@ static void variational_derivatives(int n, double D[STAGES][STAGES])
   }
 }
 
-static void variational_layout(void *ws, perp_arena *arena)
+static void lobatto_layout(void *ws, perp_arena *arena)
 {
   workspace *work = ws;
   const perp_model *model = work->s.k.model;
@@ -344,14 +343,14 @@ static void variational_layout(void *ws, perp_arena *arena)
   PERP_DOUBLES(arena, model->m, &work->force);
 }
 
-static void variational_destroy(void *ws)
+static void lobatto_destroy(void *ws)
 {
   if (ws != NULL) perp_implicit_destroy(&((workspace *)ws)->newton);
   perp_stepper_destroy(ws);
 }
 
-static perp_status variational_restart(perp_ctx *ctx, void *ws, double t, const double *q,
-                                       const double *v)
+static perp_status lobatto_restart(perp_ctx *ctx, void *ws, double t, const double *q,
+                                   const double *v)
 {
   workspace *work = ws;
   work->known = -1;
@@ -359,16 +358,16 @@ static perp_status variational_restart(perp_ctx *ctx, void *ws, double t, const 
   return perp_stepper_restart(ctx, ws, t, q, v);
 }
 
-static perp_status variational_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
-                                      double h, void **ws)
+static perp_status lobatto_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
+                                  double h, void **ws)
 {
-  workspace like = { .s = { .make_step = variational_make_step, .keep = variational_keep },
+  workspace like = { .s = { .make_step = lobatto_make_step, .keep = lobatto_keep },
                      .o = *(const struct opts *)parts->formulation.opts };
   const int n = like.o.stages;
   *ws = NULL;
   PERP_TRY(perp_stepper_rigid(ctx, model, parts->formulation.d->name));
-  variational_derivatives(n, like.D);
-  PERP_TRY(perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like, variational_layout, ws));
+  lobatto_derivatives(n, like.D);
+  PERP_TRY(perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like, lobatto_layout, ws));
   workspace *work = *ws;
   perp_eval_init(&work->start, model);
   memset(work->x[0], 0, (size_t)model->nv * sizeof *work->x[0]);
@@ -390,9 +389,9 @@ const perp_formulation_desc perp_formulation_variational = {
          .caps = PERP_FORM_FORCES_AT_START | PERP_FORM_BREAKS | PERP_FORM_USES_KKT |
                  PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED |
                  PERP_FORM_SERVOS },
-  .create = variational_create,
-  .restart = variational_restart,
+  .create = lobatto_create,
+  .restart = lobatto_restart,
   .step = perp_stepper_step,
-  .destroy = variational_destroy,
+  .destroy = lobatto_destroy,
   PERP_STEPPER_CALLS,
 };
