@@ -17,8 +17,7 @@ static double uniform(double lo, double hi)
   return lo + (hi - lo) * (double)(seed >> 11) / 9007199254740992.0;
 }
 
-/* ---- derivatives ----
- * */
+/* ---- derivatives ---- */
 
 static const double TETRAHEDRON[] = { 0.3, 0, 0, -0.1, 0.25, 0, -0.1, -0.2, 0.1, 0, 0, 0.35 };
 
@@ -184,8 +183,7 @@ static void derivatives(void)
       }
 }
 
-/* ---- one body on a plane ----
- * */
+/* ---- one body on a plane ---- */
 
 /* d with n K |b'(d)| = m g h^2, K = m. */
 static double rest_gap(int n, double dhat, double h)
@@ -271,8 +269,7 @@ static void falls(void)
   perp_model_destroy(m);
 }
 
-/* ---- friction ----
- * */
+/* ---- friction ---- */
 
 /* The speed down the slope at the end of 1 s. */
 static double slope_speed(const char *scene, const char *formulation, double h)
@@ -304,8 +301,7 @@ static void friction(void)
   }
 }
 
-/* ---- no contact is ever passed ----
- * */
+/* ---- no contact is ever passed ---- */
 
 /* The least distance of all shapes after each step, by perp_collision_deepest. */
 static double least_distance(perp_model *m, const char *formulation, double h, double t_end,
@@ -392,8 +388,7 @@ static void apart(void)
   perp_model_destroy(m);
 }
 
-/* ---- order, momentum, forces of joints ----
- * */
+/* ---- order, momentum, forces of joints ---- */
 
 static double scene_error(const char *text, double h, double t_end)
 {
@@ -481,8 +476,7 @@ static void joint_force(void)
   perp_model_destroy(m);
 }
 
-/* ---- beside the velocity level ----
- * */
+/* ---- beside the velocity level ---- */
 
 /* Vertical forces between neighbours of a stack of three boxes at rest. */
 static void stack_forces(const char *formulation, double h, double force[3], double *top)
@@ -521,8 +515,7 @@ static void stacks(void)
      "stack: the top is lower by %.2g m, less than dhat a contact", top[1] - top[0]);
 }
 
-/* ---- what it refuses, and how it fails ----
- * */
+/* ---- what it refuses, and how it fails ---- */
 
 static void refusals(void)
 {

@@ -8,8 +8,7 @@
 
 static perp_ctx ctx;
 
-/* ---- a block on a belt, held by a spring ----
- * */
+/* ---- a block on a belt, held by a spring ---- */
 
 static const double G = 9.81, MASS = 2, BELT = 0.5, MU = 0.4, MU_DYNAMIC = 0.2;
 static const double OMEGA = 4.5; /* rad/s, of the spring and the block */
@@ -79,8 +78,7 @@ static double belt(const char *formulation, int dim, double h)
   return off;
 }
 
-/* ---- scenes ----
- * */
+/* ---- scenes ---- */
 
 /* `text` under `formulation`: the value of its gauge, "turn": the largest angle from its
  * reference, "path": distance. */

@@ -81,8 +81,7 @@ typedef struct avbd {
   perp_arena grown_list;
 } avbd;
 
-/* ---- rows ----
- * */
+/* ---- rows ---- */
 
 static bool avbd_hard(const perp_scheme_row *row)
 {
@@ -156,8 +155,7 @@ static double avbd_force(const perp_scheme *scheme, const perp_scheme_row *row)
   return fmin(fmax(p, row->lo), row->hi);
 }
 
-/* ---- primal and dual ----
- * */
+/* ---- primal and dual ---- */
 
 /* One body to the least of its part, all others held. */
 static void avbd_body(avbd *w, int b)
@@ -212,8 +210,7 @@ static void avbd_dual(avbd *w, double h)
   }
 }
 
-/* ---- a step ----
- * */
+/* ---- a step ---- */
 
 static void avbd_layout_rows(void *ws, perp_arena *arena)
 {
@@ -273,8 +270,7 @@ static perp_reason avbd_step(perp_scheme *scheme, double t, double h)
   return PERP_EXACT;
 }
 
-/* ---- life ----
- * */
+/* ---- life ---- */
 
 static void avbd_layout(void *ws, perp_arena *arena)
 {

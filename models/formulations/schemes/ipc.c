@@ -85,8 +85,7 @@ static const perp_opt ipc_options[] = {
   PERP_OPTIONS_END
 };
 
-/* ---- one Newton iteration ----
- * */
+/* ---- one Newton iteration ---- */
 
 /* m: the longest way of a point in the increment p. */
 static double ipc_way(const perp_ipc *w, const double *p)
@@ -243,8 +242,7 @@ static perp_reason ipc_newton(perp_ipc *w, double t, double h, bool *moved)
   return PERP_MAX_ITER;
 }
 
-/* ---- a step ----
- * */
+/* ---- a step ---- */
 
 static void ipc_contact(const perp_ipc *w, const perp_ipc_touch *touch, perp_contact *contact)
 {
@@ -419,8 +417,7 @@ static perp_status ipc_formulation_step(perp_ctx *ctx, void *ws, double t_max, p
   return PERP_OK;
 }
 
-/* ---- life ----
- * */
+/* ---- life ---- */
 
 /* Shapes that touch have no barrier: refused, before anything moves. */
 static perp_status ipc_restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)

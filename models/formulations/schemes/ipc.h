@@ -60,8 +60,7 @@ void perp_ipc_mollifier(const perp_ipc_touch *touch, const perp_pose pose[2],
 void perp_ipc_hessian(const perp_ipc_touch *touch, const perp_pose pose[2],
                       double H[PERP_IPC_DOFS * PERP_IPC_DOFS]);
 
-/* ---- workspace ----
- * */
+/* ---- workspace ---- */
 
 struct perp_ipc_opts {
   double dhat, kappa, eps_v, tol, inset;
@@ -112,8 +111,7 @@ typedef struct perp_ipc {
   char cause[PERP_IPC_CAUSE];
 } perp_ipc;
 
-/* ---- ipc_shapes.c ----
- * */
+/* ---- ipc_shapes.c ---- */
 
 /* PERP_ERR_UNSUPPORTED: shapes without features, restitution, two coefficients of friction,
  * compliant joints; the message names them. */
@@ -122,8 +120,7 @@ perp_status perp_ipc_serves(perp_ctx *ctx, const perp_model *model);
  * PERP_ERR_UNSUPPORTED: polytopes, and shapes of which nothing is left. */
 perp_status perp_ipc_thin(perp_ctx *ctx, perp_ipc *w, int i);
 
-/* ---- ipc_energy.c: E at the iterate, q ----
- * */
+/* ---- ipc_energy.c: E at the iterate, q ---- */
 
 /* Poses, joints and x at (t, q): the iterate. */
 void perp_ipc_evaluate(perp_ipc *w, double t, const double *q);

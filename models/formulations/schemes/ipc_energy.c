@@ -11,8 +11,7 @@ static const double REDUNDANT = 1e-10; /* r, in 1 / heaviest mass */
 /* What rounding leaves of E: so many of each of its terms, and of lengths times their forces. */
 static const double ROUNDINGS = 16;
 
-/* ---- energy ----
- * */
+/* ---- energy ---- */
 
 /* b, b', b'' */
 static double ipc_barrier(double d, double dhat, double *b1, double *b2)
@@ -135,8 +134,7 @@ double perp_ipc_merit(perp_ipc *w, double h)
   return merit;
 }
 
-/* ---- derivatives ----
- * */
+/* ---- derivatives ---- */
 
 static void ipc_collect(void *user, const perp_ipc_touch *touch)
 {
@@ -338,8 +336,7 @@ bool perp_ipc_derive(perp_ipc *w, double h)
   return true;
 }
 
-/* ---- the saddle point system ----
- * */
+/* ---- the saddle point system ---- */
 
 static const int *ipc_bodies(const perp_ipc *w, int coupling)
 {

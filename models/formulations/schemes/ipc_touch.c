@@ -12,8 +12,7 @@ static const double PARALLEL = 1e-3;
 static const double FADED = 1e-9; /* mollifiers below are 0 */
 static const double SLACK = 1e-9; /* of the size of a shape, in what is passed over early */
 
-/* ---- cores ----
- * */
+/* ---- cores ---- */
 
 static double ipc_radius(const perp_shape *shape)
 {
@@ -136,8 +135,7 @@ static void closest_core(const double x[3], const perp_shape *shape, closest *ou
   }
 }
 
-/* ---- pairs of features ----
- * */
+/* ---- pairs of features ---- */
 
 typedef struct search {
   const perp_shape *shape[2];
@@ -298,8 +296,7 @@ void perp_ipc_surface(const perp_model *model, const perp_ipc_touch *touch, int 
              touch->n, p);
 }
 
-/* ---- derivatives ----
- * */
+/* ---- derivatives ---- */
 
 /* U [3 x 12] */
 static void ipc_levers(const perp_ipc_touch *touch, const perp_pose pose[2],

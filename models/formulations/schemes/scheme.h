@@ -132,8 +132,7 @@ typedef struct perp_scheme {
   double step_s, assembly_s, collision_s;
 } perp_scheme;
 
-/* ---- a formulation ----
- * */
+/* ---- a formulation ---- */
 
 /* The memory of ws, a perp_scheme or what begins with one: a perp_layout_fn, whole where a scheme
  * has nothing of its own. */
@@ -160,8 +159,7 @@ void perp_scheme_observe(void *ws, perp_contact_observer *observer, void *user);
   .counters = perp_scheme_counters, .timing = perp_scheme_timing, .destroy = perp_scheme_destroy,  \
   .contacts = perp_scheme_contacts, .observe = perp_scheme_observe
 
-/* ---- rows: scheme_rows.c ----
- * */
+/* ---- rows: scheme_rows.c ---- */
 
 /* Contacts and rows of a step that begins at t in q with v; q1 = q, v1 = v; guesses are there,
  * scaled to impulses of a substep `part`.  False: scheme->status says why, or the state is not
@@ -178,8 +176,7 @@ void perp_scheme_remember(perp_scheme *scheme, double h, double part);
 /* Memory for n contacts; what is remembered stays. */
 perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *scheme, int n);
 
-/* ---- parts of a step: scheme_common.c ----
- * */
+/* ---- parts of a step: scheme_common.c ---- */
 
 /* v1 += h M^-1 f(t, q1, v1), q1 those of scheme->e; the gyroscopic torque by the implicit midpoint
  * rule (perp_gyro_implicit). */

@@ -15,8 +15,7 @@ static const double NEAR =
  * a time that goes with the square root of the step. */
 static const double SLIDES = 0.2;
 
-/* ---- memory ----
- * */
+/* ---- memory ---- */
 
 static int scheme_fixed(const perp_scheme *scheme)
 {
@@ -50,8 +49,7 @@ perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *scheme, int n)
   return status;
 }
 
-/* ---- one row ----
- * */
+/* ---- one row ---- */
 
 /* W and A from J */
 static void scheme_masses(const perp_scheme *scheme, perp_scheme_row *row)
@@ -77,8 +75,7 @@ static double scheme_clamp(const perp_scheme_row *row, double p)
   return fmin(fmax(p, row->lo), row->hi);
 }
 
-/* ---- drives ----
- * */
+/* ---- drives ---- */
 
 /* bias and softness of a motor or servo in a step h that begins at t, x its coordinate */
 static void scheme_motor(const perp_scheme *scheme, int i, double t, double h, double x,
@@ -129,8 +126,7 @@ static bool scheme_drive(const perp_scheme *scheme, int i, int slot, double t, d
   return true;
 }
 
-/* ---- joints ----
- * */
+/* ---- joints ---- */
 
 /* Row k of joint i from the evaluation. */
 static void scheme_joint(const perp_scheme *scheme, int i, int k, double h, perp_scheme_row *row)
@@ -160,8 +156,7 @@ static void scheme_joint(const perp_scheme *scheme, int i, int k, double h, perp
   scheme_masses(scheme, row);
 }
 
-/* ---- contacts ----
- * */
+/* ---- contacts ---- */
 
 /* J of a direction d of a contact, for the bodies as they are turned in scheme->e. */
 static void scheme_direction(const perp_scheme *scheme, const perp_scheme_contact *contact,
@@ -275,8 +270,7 @@ static void scheme_contact(perp_scheme *scheme, int i, double t_end, double scal
   }
 }
 
-/* ---- all ----
- * */
+/* ---- all ---- */
 
 /* what the step may close: motion, what gravity adds twice over, motors */
 static double scheme_margin(const perp_scheme *scheme, double t, double h)
