@@ -18,11 +18,12 @@ import sys
 
 # methods whose library is not there, by kind: they are taken out of the lists of plug-ins
 LEFT_OUT = {'ode': r'gsl_|sundials_', 'kkt': r'schur_sparse$|kkt_sparse$|null_space$|udwadia_kalaba$', 'lcp': r'pdas$|siconos_', 'engine': r'(?!perp$)',
-            'formulation': r'sundials_|tangent_coordinates$'}
+            'formulation': r'sundials_|tangent_coordinates$|ipc$'}
 LEFT_FILES = '''solvers/ode/gsl.c solvers/kkt/schur_sparse.c solvers/kkt/kkt_sparse.c solvers/kkt/sparse.c solvers/kkt/elimination.c
 solvers/kkt/null_space.c solvers/kkt/orthogonal.c solvers/kkt/udwadia_kalaba.c
 solvers/lcp/pivoting/pdas.c solvers/lcp/pivoting/coarse.c solvers/lcp/io/condense.c solvers/lcp/io/io_fclib.c solvers/lcp/io/io_hdf5.c solvers/core/library.c
-solvers/lcp/newton/bodylu_order.c models/formulations/dae/ida.c models/formulations/dae/tangent_coordinates.c models/engines/load.c
+solvers/lcp/newton/bodylu_order.c models/formulations/dae/ida.c models/formulations/dae/tangent_coordinates.c models/formulations/schemes/ipc.c
+models/formulations/schemes/ipc_energy.c models/formulations/schemes/ipc_shapes.c models/formulations/schemes/ipc_touch.c models/engines/load.c
 models/scenes/truth_file.c models/scenes/truth_reduced.c models/stepping/derivative.c models/stepping/derivative_smooth.c
 models/stepping/variational.c models/contact/step/velocity_derivative.c models/contact/step/velocity_derivative_residual.c
 models/contact/step/velocity_derivative_rows.c models/formulations/reduced/reduced_derivative.c models/formulations/gradient.c

@@ -185,7 +185,8 @@ const again = await open('live', { fragment: state.fragment }), there = await ag
 ok(there.every((v, i) => (i % 7 < 3 ? v === state.q[i] : Math.abs(v - state.q[i]) <= 4e-16)) && (await again.page.evaluate(() => perp.live.sides[0].lcp)) === 'dantzig', 'the link opens the same state with the same methods: positions to the last bit, quaternions to rounding');
 await again.context.close?.();
 const checked = JSON.parse(execFileSync(perp, ['simulate', resolve(out, 'state.yaml'), '--h', '1ms', '--t-end', '1ms', '--json'], { encoding: 'utf8' }));
-ok(checked.status === 'ok' || checked.cells?.[0]?.status === 'ok', 'the scene file of a state runs in the program');
+// what lies still may have several solutions, as the program says
+ok(['ok', 'several solutions'].includes(checked.status), `the scene file of a state runs in the program (${checked.status})`);
 // push, cannon
 await page.evaluate(() => perp.live.reset());
 await page.click('button[aria-label="push the chosen body to the right"]');
