@@ -326,6 +326,8 @@ static bool ipc_tell(perp_ipc *w, double h)
   perp_scheme *scheme = &w->s;
   int n = w->n_touch;
   for (int i = 0; i < scheme->model->m; i++) scheme->lambda[i] = w->l_new[i] / (h * h);
+  scheme->n_contacts = 0;
+  if (n + w->n_grip == 0) return true;
   if (!perp_ipc_room(w, &w->told, ipc_layout_told, &w->cap_contact, n + w->n_grip)) return false;
   for (int i = 0; i < n; i++) ipc_contact(w, &w->touch[i], &w->contact[i]);
   qsort(w->contact, (size_t)n, sizeof *w->contact, ipc_order);

@@ -328,7 +328,8 @@ bool perp_ipc_derive(perp_ipc *w, double h)
       }
   }
   perp_model_transport(model, w->x, w->p, w->scratch, w->g);
-  memset(w->couple, 0, (size_t)(n * n) * (size_t)(w->n_touch + w->n_grip) * sizeof *w->couple);
+  if (w->n_touch + w->n_grip > 0)
+    memset(w->couple, 0, (size_t)(n * n) * (size_t)(w->n_touch + w->n_grip) * sizeof *w->couple);
   for (int i = 0; i < w->n_touch; i++)
     if (!ipc_derive_touch(w, i)) return false;
   for (int i = 0; i < w->n_grip; i++)
