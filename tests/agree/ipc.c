@@ -297,7 +297,7 @@ static void friction(void)
     /* mu f'(u) = tan theta */
     const double want = eps[i] * (1 - sqrt(1 - tan(M_PI / 9) / 0.5));
     near(slope_speed("incline:theta=20deg,mu=0.5", text, 4e-3), want, 0, 1e-4,
-         "a box that sticks creeps as f' says, below eps_v = %g m/s", eps[i]);
+         "a box that sticks slides as f' says, below eps_v = %g m/s", eps[i]);
   }
 }
 
