@@ -306,14 +306,14 @@ static void small_steps(world *w, double whole)
 
 /* PhysX 5, eTGS, as its defaults are: four sweeps over the time of the step, all gravity before the
  * first one, impulses of the whole step; then one without feedback. */
-static void temporal(world *w, double whole)
+static void temporal_steps(world *w, double whole, bool each)
 {
   enum { SUBSTEPS = 4 };
   const double h = whole / SUBSTEPS;
   double v[BODIES][3], bias[POINTS];
   bool bounces[POINTS];
   get(w, v);
-  gravity(w, whole, v);
+  gravity(w, each ? h : whole, v);
   for (int i = 0; i < w->points; i++) {
     point *p = &w->p[i];
     p->pn = p->pt = 0;
@@ -321,6 +321,7 @@ static void temporal(world *w, double whole)
   }
   for (int part = 0; part <= SUBSTEPS; part++) {
     const double back = part < SUBSTEPS ? 0.8 : 0;
+    if (each && part > 0 && part < SUBSTEPS) gravity(w, h, v);
     for (int i = 0; i < w->points; i++) {
       const point *p = &w->p[i];
       bias[i] = bounces[i] ? p->e * p->approach : (p->gap > 0 ? 1 : back) * p->gap / h;
@@ -329,6 +330,16 @@ static void temporal(world *w, double whole)
     if (part < SUBSTEPS) move(w, h, v);
   }
   put(w, v);
+}
+
+static void temporal(world *w, double whole)
+{
+  temporal_steps(w, whole, false);
+}
+
+static void temporal_each(world *w, double whole)
+{
+  temporal_steps(w, whole, true);
 }
 
 /* Mueller et al. 2020, algorithm 2, one iteration: per contact the gap, then static friction where
@@ -569,6 +580,7 @@ static const struct published {
                   { "soft-step", soft, "solver2d" },
                   { "small-steps", small_steps, "Macklin et al. 2019" },
                   { "tgs", temporal, "PhysX 5" },
+                  { "tgs:external=each", temporal_each, "PhysX 5" },
                   { "xpbd", xpbd, "Mueller et al. 2020" },
                   { "avbd", NULL, "Giles et al. 2025" } };
 

@@ -217,6 +217,35 @@ static void compliance(void)
   }
 }
 
+/* What a sub-step of tgs leaves of a joint's error: 1 - bias. */
+static void feedback(void)
+{
+  static const struct {
+    const char *form;
+    int n;
+    double bias;
+  } cases[] = { { "tgs", 4, 0.9 },
+                { "tgs:positions=16", 16, 0.5 },
+                { "tgs:positions=64", 64, 0.25 },
+                { "tgs:bias=0.3", 4, 0.3 } };
+  for (int i = 0; i < 4; i++) {
+    double q[7], v[6];
+    perp_model *model = run_model(&ctx, 3);
+    perp_model_gravity(model, 0);
+    run_body(&ctx, model,
+             (perp_body_def){ .mass = perp_mass_box(2, 0.1, 0.1, 0.1), .x = { 0.01, 0, -0.02 } });
+    run_joint(&ctx, model,
+              (perp_joint_def){
+                  .kind = PERP_JOINT_BALL, .a = PERP_WORLD, .b = 0, .start = PERP_START_VIOLATES });
+    run_finish(&ctx, model);
+    run_fresh(&ctx, model, (run_parts){ cases[i].form, "", "", "" }, 4e-3, 4e-3, q, v);
+    near(q[2], -0.02 * pow(1 - cases[i].bias, cases[i].n), 1e-16, 1e-9,
+         "%s: of a joint's error a step leaves (1 - %g)^%d", cases[i].form, cases[i].bias,
+         cases[i].n);
+    perp_model_destroy(model);
+  }
+}
+
 /* Todorov 2014: a ball at rest on a plane, whose reference pulls it back as gravity pulls it in: A
  * = 1 / m and f = m g, so that k(r) |r| = R f = g (1 - d) / d.  Solved by bisection here. */
 static double resting_depth(double timeconst, double dmin, double dmax, double width)
@@ -391,6 +420,7 @@ int main(void)
   }
   published();
   compliance();
+  feedback();
   impedance();
   cone();
   no_restitution();

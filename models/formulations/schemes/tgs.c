@@ -97,7 +97,6 @@ static perp_reason tgs_step(perp_scheme *scheme, double t, double whole)
   const double h = whole / opts->positions;
   const bool each = opts->external == EXTERNAL_EACH;
   if (!perp_scheme_begin(scheme, t, whole, whole)) return PERP_NOT_FINITE;
-  for (int i = 0; i < scheme->n; i++) scheme->row[i].p = 0;
   for (int part = 0; part < opts->positions; part++) {
     if (each || part == 0) perp_scheme_forces(scheme, t + part * h, each ? h : whole);
     if (part == 0) tgs_rebounds(scheme, whole);
