@@ -135,6 +135,15 @@ SCENES = [
           [Body('arm', 2, 0.02, (0.3, 0, 0.5)), Body('hand', 0.5, 0.005, (0.7, 0, 0.11), v=(0, 0, 0))],
           [Joint('shoulder', 'hinge', 'world', 'arm', (0, 0, 0.5), (0, 1, 0)), Joint('wrist', 'ball', 'arm', 'hand', (0.6, 0, 0.5))],
           pairs=[('world', 'hand')], mu=0.3, shapes=['kind: plane, body: world', 'kind: sphere, body: hand, radius: 0.1']),
+    # it meets its stop in the moment of the start: all of its momentum is the impulse of the stop
+    Scene('struck', {'drives', 'means'}, [Body('sledge', 2, 0.02, (0, 0, 0), v=(-1, 0, 0))],
+          [Joint('rail', 'slider', 'world', 'sledge', (0, 0, 0), (1, 0, 0), ['lower: 0'])], t_end=0.03),
+    # edges of boxes that cross at small angles
+    Scene('turning', {'contacts', 'edges'},
+          [Body('lower', 2, 0.02, (0, 0, 0.1)), Body('upper', 1, 0.004, (0.025, 0.01, 0.25), w=(0, 0, 4))],
+          [], pairs=[('world', 'lower'), ('lower', 'upper')], mu=0.3,
+          shapes=['kind: plane, body: world', 'kind: box, body: lower, size: [0.2, 0.2, 0.2]',
+                  'kind: box, body: upper, size: [0.15, 0.15, 0.1]']),
 ]
 OWN = ('velocity', 'velocity-midpoint')
 FOLDERS = {'dae': 'dae', 'schemes': 'schemes', 'velocity': 'velocity-others'}
@@ -145,6 +154,16 @@ bodies:
 shapes:
   - { body: world, kind: plane, turn: { axis: [0, 1, 0], angle: 0.35 } }
 materials: { default: { mu: 0.5, mu_dynamic: 0.2 } }
+'''
+
+# closes within a step, more slowly than the threshold: no impact ends the step, and the row leaves no gap
+LANDS = '''schema: perp-scene/1
+scene: { summary: a ball that falls by a millimetre, t_end: 0.1 s, h: 10 ms }
+bodies:
+  - { name: ball, mass: 2 kg, shape: { kind: sphere, radius: 0.1 }, x: [0, 0, 0.101] }
+shapes:
+  - { body: world, kind: plane }
+materials: { default: { restitution: 0 } }
 '''
 
 # mu_dynamic from the start, until it rests at v^2 / (2 mu_dynamic g); with mu it would go half as far
@@ -172,7 +191,7 @@ def registry():
 # where the default does not suit: Euler's motors leave their speed and come back, his forces are those of states of order 1; springs
 # of penalty need short steps, the start of bdf too
 OPTIONS = {'acceleration': ['--ode', 'rk4'], 'coordinate-partitioning': ['--ode', 'rk4'], 'tangent-coordinates': ['--ode', 'rk4'],
-           'bdf': ['--h', '0.5ms'], 'penalty': ['--ode', 'rk4', '--h', '0.1ms']}
+           'bdf': ['--h', '0.25ms'], 'penalty': ['--ode', 'rk4', '--h', '0.1ms']}
 
 
 # shapes of ipc may not touch at the start but for inset, its sums are as exact as its last Newton step, and its friction has the
@@ -190,6 +209,7 @@ VARIANTS = {'velocity': [TOL, 'velocity:substeps=3', 'velocity --stab split', 'v
 ACTING = [
     ('crush --t-end 0.1s', 'velocity-midpoint', 'creep.vel.max', 0.06, 'the push-out of deep bodies is capped'),
     ('belt.yaml', 'velocity-midpoint', 'truth.err', 1e-5, 'slip on a belt ends where its speed is that of the belt'),
+    ('two-belts', 'ipc:inset=1,friction_iterations=10', 'truth.err', 2e-4, 'belts take a parcel with them'),
     ('tippe-top', 'acceleration --ode rk4', 'invariant.rel.max', 1e-8, 'friction turns with the slip'),
     ('rolling-sphere', 'acceleration --ode rk4', 'event.err', 1e-9, 'rolling begins in time'),
     ('rocking.yaml', 'velocity:tol=1e-3', 'event.err', 2e-4, 'corners that come and go within a step are told apart'),
@@ -264,7 +284,8 @@ def balance(scene, rows, way):
     at_state = not mean_of_step(rows, way)
     total = {name: [0.0] * 6 for name in scene.bodies}
     size = {name: [0.0] * 2 for name in scene.bodies}
-    if at_state and any(math.isnan(x) for x in rows[0].values()) or any(math.isnan(x) for x in rows[1].values()):
+    unknown = [any(math.isnan(x) for k, x in row.items() if re.search(r'\.[ft]x$|\.force$|\.torque$', k)) for row in rows[:2]]
+    if at_state and unknown[0] or unknown[1]:
         states = states[1:] # no forces of the first step
     for before, after in zip(states, states[1:]):
         h = after.row['t'] - before.row['t']
@@ -290,7 +311,10 @@ def balance(scene, rows, way):
 # Shares of the impulses that rounding, first order and what is approximate may leave. Bodies of point-mass are points whose
 # rigidity is iterated, avbd stops at an error of its constraints.
 EXACT, LINEAR, ANGULAR = 1e-10, 0.01, 0.03
-ROUGH = {('point-mass', 'balls'): 0.02}
+# Newton's method of ipc ends at a speed of 1e-11 m/s
+ROUGH = {('point-mass', 'balls'): 0.02, ('ipc', 'turning'): 1e-8}
+# of order 1 where servos begin: 0.013 in steps of 0.25 ms
+TURNS = {('moreau-jean', 'servos'): 0.06, ('nonsmooth-alpha', 'servos'): 0.06}
 # motors of soft-constraints are as soft as its contacts
 OTHER = (('soft-constraints', 'motors'),)
 # of order 1: 12 mm in steps of 1 ms, 3 mm in steps of 0.25 ms
@@ -303,7 +327,11 @@ def serves(scene, name, caps):
         return False
     if name == 'point-mass':
         return scene.name == 'balls'
+    if 'edges' in scene.needs:
+        return name == 'ipc'
     if 'means' in scene.needs: # formulations of which a mean is known
+        if 'drives' in scene.needs and 'drives' not in caps:
+            return False
         return 'contacts' in caps and name.startswith(('velocity', 'reduced', 'regularized', 'si-'))
     return scene.needs <= caps | ({'servos'} if 'drives' in caps else set())
 
@@ -353,9 +381,9 @@ def outputs(folder, scene, name, truths, judged=True):
         return
     linear, angular = balance(scene, rows, name)
     exact = mean_of_step(rows, name) and not scene.needs & {'drives', 'servos'} and name not in APPROXIMATE
-    allowed = EXACT if exact else ROUGH.get((name, scene.name), LINEAR)
+    allowed = ROUGH.get((name, scene.name), EXACT if exact else LINEAR)
     ok(linear <= allowed, f'{who}: momentum changes by the reported forces', linear)
-    ok(angular <= ANGULAR, f'{who}: angular momentum changes by their moments', angular)
+    ok(angular <= TURNS.get((name, scene.name), ANGULAR), f'{who}: angular momentum changes by their moments', angular)
     if 'stiffness' not in scene.text():
         want, got = energy(scene, last) - energy(scene, first), rows[-1]['energy'] - rows[0]['energy']
         ok(abs(want - got) <= 1e-6 * (1 + abs(want)), f'{who}: the energy is that of the state', (got, want))
@@ -373,6 +401,14 @@ def acting(folder):
         rows = list(csv.DictReader(r.stdout.splitlines()))
         off = abs(float(rows[-1]['q0']) - float(rows[0]['q0'])) if rows else math.nan
         ok(off < 1e-4, f'{method}: what rests on a slope below its static friction goes on to rest', f'{off} m {r.stderr}')
+    path = os.path.join(folder, 'lands.yaml')
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(LANDS)
+    for method in ('velocity', 'velocity-midpoint:threshold=1'):
+        r = subprocess.run([PERP, 'simulate', path, '--formulation', method, '--series', '-'], capture_output=True, text=True)
+        rows = [{k.split('[')[0]: x for k, x in row.items()} for row in csv.DictReader(r.stdout.splitlines())]
+        gap = float(rows[-1]['q2']) - 0.1 if rows else math.nan
+        ok(abs(gap) < 1e-6, f'{method}: a ball that comes down slowly ends on the ground', f'{gap} m {r.stderr}')
     path = os.path.join(folder, 'slides.yaml')
     for method, caps in registry().items():
         if 'contacts' not in caps or method == 'point-mass':
@@ -424,7 +460,7 @@ def main(only):
                         if way == TOL and scene.name not in ('joints', 'balls', 'servos'):
                             continue
                         outputs(folder, scene, way, truths, name in (only or [name]))
-                elif 'means' not in scene.needs:
+                elif not scene.needs & {'means', 'edges'}:
                     status, said, _ = run(folder, scene, name)
                     ok(status in (2, 3) and 'formulation' in said, f'{name}, {scene.name}: refused with a reason', f'{status} {said}')
         if acts:
