@@ -248,6 +248,20 @@ static void servo_is_force(void)
   }
 }
 
+/* Bounds of forces: those of the force are those of the drive, and they act. */
+static void bounded(void)
+{
+  const run_parts force = { "acceleration", "rk4" },
+                  drive = { "acceleration", "rk4", "", "", "dantzig" };
+  const control pd = { "pd:frequency=0.5,ratio=0.1,max_force=0.1" },
+                servo = { "implicit-pd:frequency=0.5,ratio=0.1,max_force=0.1" },
+                free = { "pd:frequency=0.5,ratio=0.1" };
+  const double d = runs_apart(&plane, pd, servo, force, drive, 2.5e-4, 0.3),
+               acts = runs_apart(&plane, pd, free, force, force, 2.5e-4, 0.3);
+  below(d, 1e-6, "pd of 0.1 Nm at most, as force and as servo: the same law");
+  ok(acts > 1e-2, "the bound acts: %.2g", acts);
+}
+
 /* Servos go to the continuous law, a force under a fine integrator, with h. */
 static void implicit_order(void)
 {
@@ -487,6 +501,7 @@ int main(void)
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   feed_forward();
   servo_is_force();
+  bounded();
   implicit_order();
   prescribed();
   static chain floats = { 3, 4, { B, HI, B, SL }, .floats = true, .scale = 0.3 },
