@@ -15,7 +15,8 @@
  * is curvature: where a body that rolls will touch, and how its normal turns.  The matrix of the
  * problem stays J_c M^-1 J_c'.  This is a half-explicit step (Schindler and Acary 2014) with the
  * rows of Moreau's midpoint rule (Moreau 1988), which alone, J(q_m) v+ = 0, is of first order where
- * rows turn.  Between events: order 2 of q and v.
+ * rows turn.  Between events: order 2 of q and v, but for a direction of sliding that turns:
+ * friction has that of the end, and the error is of order 1.
  *
  * Events end a part of the step (event-capturing schemes of higher order: Acary 2012):
  *
