@@ -61,7 +61,9 @@ typedef struct perp_midpoint {
   int n, n_start;
   /* as many as there ever were */
   int cap, n_memory, n_closing, n_said;
-  double *impulse, *ahead;      /* [3 n] */
+  double *impulse;              /* [3 n] */
+  bool means;                   /* friction may oppose the mean of both ends */
+  double *curve, *ahead;        /* [3 n] (J(q1) - J) v; what rows have beside J v+ */
   double *slip;                 /* [n] */
   unsigned char *kept;          /* [n] */
   perp_midpoint_memory **known; /* [n] NULL: new */

@@ -13,7 +13,7 @@ static void midpoint_layout_grown(void *ws, perp_arena *a)
 {
   perp_midpoint *s = ws;
   const size_t n = (size_t)s->cap;
-  PERP_DOUBLES(a, 3 * n, &s->impulse, &s->ahead);
+  PERP_DOUBLES(a, 3 * n, &s->impulse, &s->curve, &s->ahead);
   s->slip = PERP_CARVE(a, double, n);
   s->kept = PERP_CARVE(a, unsigned char, n);
   s->known = PERP_CARVE(a, perp_midpoint_memory *, n);
@@ -105,7 +105,7 @@ double perp_midpoint_sliding(const perp_midpoint *s, int i, double u[3], double 
   const double *P = s->impulse + 3 * (size_t)i;
   double inverse = 0, belt[3] = { 0 };
   perp_midpoint_velocity(model, s->step.k.e->pose, x, s->step.v1, u);
-  for (int j = 0; j < model->dim; j++) u[j] += s->ahead[3 * i + j];
+  for (int j = 0; j < model->dim; j++) u[j] += s->curve[3 * i + j];
   const double normal = perp_dot(3, x->n, u);
   for (int j = 0; j < 3; j++) u[j] -= normal * x->n[j];
   if (model->surfaces.belts) perp_belts_velocity(model, s->step.k.e, x, s->t_end, belt);

@@ -15,8 +15,9 @@
  * is curvature: where a body that rolls will touch, and how its normal turns.  The matrix of the
  * problem stays J_c M^-1 J_c'.  This is a half-explicit step (Schindler and Acary 2014) with the
  * rows of Moreau's midpoint rule (Moreau 1988), which alone, J(q_m) v+ = 0, is of first order where
- * rows turn.  Between events: order 2 of q and v, but for a direction of sliding that turns:
- * friction has that of the end, and the error is of order 1.
+ * rows turn.  Where sliding goes on in about one direction, friction opposes J_c(q_m) (v + v+), the
+ * mean of both ends, not the end, which is of first order where that direction turns (not on
+ * belts). Between events: order 2 of q and v.
  *
  * Events end a part of the step (event-capturing schemes of higher order: Acary 2012):
  *
@@ -78,6 +79,8 @@ enum { TRIES = 20 };              /* of a part */
 static const double LEAST = 1e-9; /* of a step: shorter parts are none */
 static const double SAME = 1e-6;  /* of a part: times of sliding that are one */
 static const double FULL = 1e-9;  /* of friction */
+/* sliding that goes on: of its speed, and the cosine of its turn */
+static const double SLOWER = 0.5, ALIKE = 0.9;
 
 /* ---- where a part ends: a gap that closes, friction that is no longer enough ---- */
 
@@ -203,6 +206,31 @@ static void midpoint_move(perp_midpoint *s, double a, const double *u, double b,
   perp_model_retract(s->step.k.model, s->step.q, s->move, q_out);
 }
 
+/* The velocity u of x along its surface. */
+static double midpoint_along(const perp_contact *x, double u[3])
+{
+  const double normal = perp_dot(3, x->n, u);
+  for (int l = 0; l < 3; l++) u[l] -= normal * x->n[l];
+  return sqrt(perp_dot(3, u, u));
+}
+
+/* Where x slides at the start, and at the end w, in about one direction, friction opposes the mean
+ * of both: the row is J (v + v+) along the surface. */
+static void midpoint_goes_on(const perp_midpoint *s, const perp_contact *x, const double w[3],
+                             double ahead[3])
+{
+  const perp_model *model = s->step.k.model;
+  double u[3], end[3] = { w[0], w[1], w[2] };
+  if (!s->means || model->surfaces.belts) return;
+  perp_midpoint_velocity(model, s->step.k.e->pose, x, s->step.v, u);
+  const double before = midpoint_along(x, u), after = midpoint_along(x, end);
+  if (!(before > s->o.slip && after > SLOWER * before &&
+        perp_dot(3, u, end) > ALIKE * before * after))
+    return;
+  const double normal = perp_dot(3, x->n, ahead);
+  for (int l = 0; l < model->dim; l++) ahead[l] = u[l] + normal * x->n[l];
+}
+
 /* (J(q1) - J) v of the contacts at hand, at s->step.q1 and where they are */
 static void midpoint_look_ahead(perp_midpoint *s, const double *v)
 {
@@ -214,8 +242,8 @@ static void midpoint_look_ahead(perp_midpoint *s, const double *v)
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
     perp_contact list[PERP_MANIFOLD_MAX];
-    double *ahead = s->ahead + 3 * (size_t)i, u[3], w[3];
-    ahead[0] = ahead[1] = ahead[2] = 0;
+    double *curve = s->curve + 3 * (size_t)i, *ahead = s->ahead + 3 * (size_t)i, u[3], w[3];
+    for (int l = 0; l < 3; l++) curve[l] = ahead[l] = 0;
     const int n = perp_collide(model, x->shape[0], &pose[x->body[0]], x->shape[1],
                                &pose[x->body[1]], fabs(x->gap) + 0.1 * model->size, list);
     for (int j = 0; j < n; j++) {
@@ -224,7 +252,8 @@ static void midpoint_look_ahead(perp_midpoint *s, const double *v)
       perp_midpoint_velocity(model, s->step.k.e->pose, x, v, u);
       /* the normal is that of the end in what closes, and here in what slides */
       const double normal = perp_dot(3, list[j].n, w) - perp_dot(3, x->n, w);
-      for (int l = 0; l < model->dim; l++) ahead[l] = w[l] - u[l] + normal * x->n[l];
+      for (int l = 0; l < model->dim; l++) curve[l] = ahead[l] = w[l] - u[l] + normal * x->n[l];
+      midpoint_goes_on(s, x, w, ahead);
     }
   }
   s->collision_s += perp_constrained_clock(&s->step.k) - start;
@@ -267,7 +296,7 @@ static bool midpoint_predict(perp_midpoint *s, double t, double h)
 }
 
 /* the velocity at the end with everything in the middle: s->step.v1, s->step.q1 */
-static bool midpoint_correct(perp_midpoint *s, double t, double h)
+static bool midpoint_correct_once(perp_midpoint *s, double t, double h)
 {
   perp_constrained *k = &s->step.k;
   const perp_model *model = k->model;
@@ -294,6 +323,34 @@ static bool midpoint_correct(perp_midpoint *s, double t, double h)
   memcpy(s->step.v1, k->a, (size_t)model->nv * sizeof *s->step.v1);
   midpoint_move(s, h / 2, s->step.v, h / 2, s->step.v1, s->step.q1);
   return true;
+}
+
+/* Does a contact slide back at the end, where friction opposed the mean of both ends? */
+static bool midpoint_turned_back(const perp_midpoint *s)
+{
+  const perp_model *model = s->step.k.model;
+  for (int i = 0; i < s->n && s->islands != NULL; i++) {
+    const double *curve = s->curve + 3 * (size_t)i;
+    double u[3], end[3];
+    if (memcmp(curve, s->ahead + 3 * (size_t)i, 3 * sizeof *curve) == 0) continue;
+    perp_midpoint_velocity(model, s->step.k.e->pose, &s->contact[i], s->step.v, u);
+    perp_midpoint_velocity(model, s->step.k.e->pose, &s->contact[i], s->step.v1, end);
+    for (int l = 0; l < 3; l++) end[l] += curve[l];
+    midpoint_along(&s->contact[i], u);
+    if (perp_dot(3, u, end) < 0) return true;
+  }
+  return false;
+}
+
+/* What slides back, as the prediction did not know, has friction against the velocity at the end.
+ */
+static bool midpoint_correct(perp_midpoint *s, double t, double h)
+{
+  s->means = true;
+  bool made = midpoint_correct_once(s, t, h);
+  s->means = false;
+  if (made && midpoint_turned_back(s)) made = midpoint_correct_once(s, t, h);
+  return made;
 }
 
 static bool midpoint_try(perp_midpoint *s, double t, double h)
@@ -333,7 +390,7 @@ static bool midpoint_rest(perp_midpoint *s, double t, double h)
   s->n_closing = 0; /* these have rows again */
   s->problem = PERP_MIDPOINT_REST;
   if (!midpoint_predict(s, t, h)) return false;
-  memset(s->ahead, 0, 3 * (size_t)s->n * sizeof *s->ahead);
+  memset(s->curve, 0, 3 * (size_t)s->n * sizeof *s->curve);
   memcpy(s->step.v1, s->predicted, (size_t)s->step.k.model->nv * sizeof *s->step.v1);
   midpoint_move(s, h, s->step.v1, 0, s->step.v1, s->step.q1);
   return midpoint_accept(s, t, h);
