@@ -164,8 +164,25 @@ static void limited(void)
   }
 }
 
+/* A system with rows but without its functions. */
+static void bare(const char *text)
+{
+  const perp_stab_sys sys = { .nq = 2, .nv = 2, .m = 1 };
+  perp_spec spec;
+  void *ws = NULL;
+  if (perp_spec_parse(&pendulum_ctx, PERP_KIND_stab, text, &spec) != PERP_OK)
+    bail("%s", pendulum_ctx.msg);
+  ok(((const perp_stab_desc *)spec.d)->create(&pendulum_ctx, &sys, spec.opts, &ws) ==
+             PERP_ERR_ARG &&
+         ws == NULL,
+     "%s: a system without its functions is refused: %s", text, pendulum_ctx.msg);
+  perp_spec_free(&spec);
+}
+
 int main(void)
 {
+  bare("post");
+  bare("velocity-projection");
   feedback("baumgarte:alpha=50", 50, 100, 2500);
   feedback("baumgarte:alpha=5,beta=3", 5, 10, 9);
   feedback("baumgarte", 100, 2 * 5.0, 25); /* h = 0.01: 1/h, and 1/(20 h) */
