@@ -181,11 +181,11 @@ static void bare(const char *text)
 
 int main(void)
 {
-  bare("post");
-  bare("velocity-projection");
   feedback("baumgarte:alpha=50", 50, 100, 2500);
   feedback("baumgarte:alpha=5,beta=3", 5, 10, 9);
   feedback("baumgarte", 100, 2 * 5.0, 25); /* h = 0.01: 1/h, and 1/(20 h) */
+  bare("post");
+  bare("velocity-projection");
   contacts();
   held();
   limited();
