@@ -329,7 +329,7 @@ static bool midpoint_correct_once(perp_midpoint *s, double t, double h)
 static bool midpoint_turned_back(const perp_midpoint *s)
 {
   const perp_model *model = s->step.k.model;
-  for (int i = 0; i < s->n && s->islands != NULL; i++) {
+  for (int i = 0; i < s->n; i++) {
     const double *curve = s->curve + 3 * (size_t)i;
     double u[3], end[3];
     if (memcmp(curve, s->ahead + 3 * (size_t)i, 3 * sizeof *curve) == 0) continue;
