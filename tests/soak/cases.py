@@ -243,6 +243,11 @@ def judge_smooth(case, tools, run, out):
         allowed = 2e-5 + 1000 * floor
         if case['kind'] == 'driven':
             allowed += 5e-3
+        if off > allowed and not tree:  # a spring whose ends nearly meet: what the step of 1/400 leaves there falls with it
+            finer = tools.simulate(case, {'formulation': 'radau5'}, h='%.17g' % (s['scene']['t_end'] / 1600))
+            judge_process(finer, out)
+            if finer.status == 0 and 30 * apart(s, exact, finer) < off:
+                off = 0
         if off > allowed:
             out.append(('agreement', '%s and %s differ by %.3g (allowed %.3g)' % (exact.words, second.words, off, allowed)))
     f = case['methods'].get('formulation', '').split(':')[0]
