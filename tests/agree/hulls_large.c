@@ -4,11 +4,13 @@
  *
  * The separation along the normal that is returned, over all vertices, bounds the signed distance
  * from below.  Apart, witnesses on both bodies that far from each other bound it from above; where
- * they overlap no direction of the sphere separates more (tests/depth_proof.h).
+ * they overlap no direction of the sphere separates more (tests/depth_proof.h).  Their axis-aligned
+ * boxes end at their support points.
  *
  * Argument: points of a hull (default 10000), then the number of poses of each pair (default 15),
  * the seed. */
 #include "models/collision/collision.h"
+#include "models/geometry/shapes_private.h"
 #include "models/multibody/model_private.h"
 #include "tests/depth_proof.h"
 
@@ -65,9 +67,25 @@ static void raise_to(double *w, double x)
   if (!(x <= *w)) *w = x;
 }
 
+/* How far the sides of the axis-aligned box are from the support points. */
+static double off_box(const perp_shape *shape, const perp_pose *pose, const round_body *b)
+{
+  double lo[3], hi[3], worst = 0;
+  perp_shape_bounds(shape, pose, lo, hi);
+  for (int i = 0; i < 3; i++) {
+    real e[3] = { 0 }, top[3], low[3];
+    e[i] = 1;
+    round_support(b, 1, e, top);
+    round_support(b, -1, e, low);
+    raise_to(&worst, (double)fabsl(top[i] + b->radius - hi[i]));
+    raise_to(&worst, (double)fabsl(low[i] - b->radius - lo[i]));
+  }
+  return worst;
+}
+
 static void run_pair(const char *what, perp_shape_kind kind, int points, int poses)
 {
-  double lower = 0, step = 0, deeper = 0, missed = 0, outside = 0, seconds = 0;
+  double lower = 0, step = 0, deeper = 0, missed = 0, outside = 0, box = 0, seconds = 0;
   int overlap = 0, done = 0, open = 0, cells = 0;
   while (done < poses) {
     perp_model *m = NULL;
@@ -100,6 +118,8 @@ static void run_pair(const char *what, perp_shape_kind kind, int points, int pos
       round_body a, b;
       round_body_of(&s[0], &pose[0], &a);
       round_body_of(&s[1], &pose[1], &b);
+      raise_to(&box, off_box(&m->shape[0], &pose[0], &a));
+      raise_to(&box, off_box(&m->shape[1], &pose[1], &b));
       raise_to(&outside, !holds(&a, pa) || !holds(&b, pb));
       raise_to(&lower, (double)fabsl(round_gap(&a, &b, u) + d));
       for (int l = 0; l < 3; l++) raise_to(&step, fabs(pb[l] - pa[l] - d * n[l]));
@@ -122,6 +142,7 @@ static void run_pair(const char *what, perp_shape_kind kind, int points, int pos
   below(lower, 1e-9, "%s: the separation along the normal is the distance", what);
   below(step, 1e-9, "%s: and so is that of the witnesses", what);
   below(outside, 0, "%s: which are in the bodies", what);
+  below(box, 1e-9, "%s: their boxes end at support points", what);
   below(deeper, PROVED, "%s: no direction separates more", what);
   below(open, 0, "%s: which is proved", what);
   below(missed, 0, "%s: contacts exactly when nearer than the margin, ids in order", what);

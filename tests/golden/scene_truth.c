@@ -81,6 +81,7 @@ static const struct {
   { "rolling-slope", "velocity", 1e-11, 14 },
   { "wedge", "velocity", 1e-8, 14 },
   { "soft", "velocity", 1e-13, 10 },
+  { "joint-cycles", "acceleration", 1e-2, 15 },
   { "mass-ratio", "acceleration", 1e-7, 14 },
   { "coulomb-oscillator", "acceleration", 1e-3, 12 },
   { "bouncing-ball", "velocity", 0.1, 12 },

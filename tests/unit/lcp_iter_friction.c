@@ -30,7 +30,7 @@ static double coulomb_violation(double mu, const double *K, const double *q, con
   v = fmax(v, fmin(x[0] / fmax(force, 1e-300), w[0] / size)); /* complementarity */
   v = fmax(v, (t - mu * x[0]) / fmax(mu * force, 1e-300));    /* inside the cone */
   if (x[0] > 0) {
-    double inside = fmax(0, 1 - t / fmax(mu * x[0], 1e-300));
+    double inside = mu > 0 ? fmax(0, 1 - t / fmax(mu * x[0], 1e-300)) : 0;
     v = fmax(v, fmin(inside, wt / size)); /* sticks inside ... */
     v = fmax(v, (w[1] * x[1] + w[2] * x[2] + wt * t) / (size * fmax(t, 1e-300))); /* ... opposed */
   }
@@ -43,6 +43,7 @@ static void check_cone(perp_rng *g)
   double worst = 0, halved = 0;
   for (int trial = 0; trial < 30000; trial++) {
     double B[9], K[9], q[3], x[3], mu = perp_rng_uniform(g, 0, 2);
+    if (trial % 11 == 0) mu = 0;
     double scale = trial % 3 == 0 ? 1 : trial % 3 == 1 ? 1e-9 : 1e9;
     int rank = trial % 7 == 0 ? 2 : 3;
     for (int i = 0; i < 9; i++) B[i] = perp_rng_uniform(g, -1, 1);

@@ -5,6 +5,7 @@
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "models/scenes/build.h"
+#include "tests/option_values.h"
 #include "tests/tap.h"
 
 #include <string.h>
@@ -60,6 +61,103 @@ static void every_scene(void)
          "%s: the marked point is on a body", d->name);
     perp_scene_destroy(&s);
     perp_scene_destroy(&s); /* an empty scene may be destroyed */
+  }
+}
+
+/* Of another kind in space: x and y instead of x and the height, or bodies all over space. */
+static bool spatial(const char *name)
+{
+  static const char *const names[] = { "kepler", "particles", "falling", "jam" };
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+    if (strcmp(name, names[k]) == 0) return true;
+  return false;
+}
+
+/* How far body b in the plane is from that in the plane y = 0 of space: place, motion, mass; and
+ * its moment of inertia, if no ball is a disc in the plane. */
+static double plane_off(const perp_scene *flat, const perp_scene *space, int b, bool disc)
+{
+  const double *q = perp_model_q0(flat->model) + 3 * b, *v = perp_model_v0(flat->model) + 3 * b;
+  const double *p = perp_model_q0(space->model) + 7 * b, *u = perp_model_v0(space->model) + 6 * b;
+  const perp_mass *mass = &perp_model_body(flat->model, b)->mass,
+                  *full = &perp_model_body(space->model, b)->mass;
+  double R[9], w[3];
+  perp_quat_matrix(p + 3, R);
+  perp_turn(3, R, u + 3, w);
+  const double off[] = { q[0] - p[0],
+                         q[1] - p[2],
+                         p[1],
+                         cos(q[2]) - R[0],
+                         R[1],
+                         sin(q[2]) - R[2],
+                         v[0] - u[0],
+                         v[1] - u[2],
+                         u[1],
+                         w[0],
+                         v[2] + w[1],
+                         w[2],
+                         mass->mass - full->mass,
+                         disc ? 0 : mass->inertia[8] - full->inertia[4] };
+  double worst = 0;
+  for (size_t k = 0; k < sizeof off / sizeof *off; k++) worst = fmax(worst, fabs(off[k]));
+  return worst;
+}
+
+/* The same bodies in the plane and in the plane y = 0 of space?  HUGE_VAL: of different numbers; 0:
+ * one of them is refused. */
+static double plane_and_space(const perp_desc *d, const char *options)
+{
+  perp_scene s[2];
+  char text[200];
+  int opened = 0;
+  double worst = 0;
+  for (; opened < 2; opened++) {
+    snprintf(text, sizeof text, "%s:dim=%d%s", d->name, opened + 2, options);
+    if (open_scene(text, &s[opened]) != PERP_OK) break;
+  }
+  if (opened == 2) {
+    char *file = perp_scene_file_path(d);
+    const int n = perp_model_bodies(s[0].model);
+    if (n != perp_model_bodies(s[1].model)) worst = HUGE_VAL;
+    for (int b = 0; b < n && worst < HUGE_VAL; b++)
+      worst = fmax(worst, plane_off(&s[0], &s[1], b, file != NULL));
+    free(file);
+  }
+  for (int k = 0; k < opened; k++) perp_scene_destroy(&s[k]);
+  return worst;
+}
+
+/* Each value of an option is built, or refused as an option.  What scenes have in the plane and in
+ * space is the same. */
+static void every_option(void)
+{
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_scene, i)) != NULL; i++) {
+    char value[32], text[160];
+    int built = 0, odd = 0;
+    double worst = 0;
+    bool dim = false;
+    for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++)
+      dim = dim || strcmp(o->key, "dim") == 0;
+    dim = dim && !spatial(d->name);
+    for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++)
+      for (int k = 0; golden_option(o, k, value, sizeof value); k++) {
+        perp_scene s;
+        snprintf(text, sizeof text, "%s:%s=%s", d->name, o->key, value);
+        const perp_status status = open_scene(text, &s);
+        built += status == PERP_OK;
+        if (status == PERP_OK)
+          perp_scene_destroy(&s);
+        else if (status != PERP_ERR_OPTION && status != PERP_ERR_FORMAT)
+          odd++, printf("# %s: %s\n", text, ctx.msg);
+        if (!dim || strcmp(o->key, "dim") == 0) continue;
+        *strchr(text, ':') = ',';
+        const double off = plane_and_space(d, strchr(text, ','));
+        if (!(off <= 1e-12)) printf("# %s: %g\n", text, off);
+        worst = fmax(worst, off);
+      }
+    ok(odd == 0, "%s: %d values of options are built, others refused as such", d->name, built);
+    if (dim) below(worst, 1e-12, "%s: the same bodies in the plane and in space", d->name);
   }
 }
 
@@ -133,6 +231,39 @@ static void numbers(void)
   near(L[2], -70.3124296875, 0, 1e-13, "heavy top: angular momentum of the reference");
   perp_scene_destroy(&s);
 
+  /* bricks a quarter as high as long, the top one 25/24 of its length beyond the table at most */
+  must_open("overhang:length=2,factor=1,mass=3,dim=3", &s);
+  const double *top = perp_model_q0(s.model) + 7 * 3;
+  near(top[0], 2 * (25.0 / 24 - 0.5), 1e-15, 0, "overhang: the top brick, along the table");
+  near(top[2], 3.5 * 0.5, 1e-15, 0, "overhang: the top brick, above the table");
+  m = &perp_model_body(s.model, 3)->mass;
+  near(m->inertia[0], 3 * (1 + 0.25) / 12, 0, 1e-15, "overhang: half as deep as long");
+  near(m->inertia[4], 3 * (4 + 0.25) / 12, 0, 1e-15, "overhang: a quarter as high");
+  near(m->inertia[8], 3 * (4 + 1) / 12.0, 0, 1e-15, "overhang: as deep as said");
+  perp_scene_destroy(&s);
+
+  for (int dim = 2; dim <= 3; dim++) {
+    char text[64];
+    snprintf(text, sizeof text, "particles:side=4,spacing=1.3,dim=%d", dim);
+    must_open(text, &s);
+    const int n = perp_model_bodies(s.model), nq = dim == 3 ? 7 : 3;
+    double least = HUGE_VAL, sum[3] = { 0 };
+    for (int a = 0; a < n; a++) {
+      for (int b = 0; b < a; b++) {
+        double apart = 0;
+        for (int k = 0; k < dim; k++)
+          apart = hypot(apart,
+                        perp_model_q0(s.model)[nq * a + k] - perp_model_q0(s.model)[nq * b + k]);
+        least = fmin(least, apart);
+      }
+      for (int k = 0; k < dim; k++) sum[k] += perp_model_q0(s.model)[nq * a + k];
+    }
+    ok(n == (dim == 3 ? 64 : 16), "%s: %d particles", text, n);
+    near(least, 1.3, 1e-14, 0, "%s: distance of neighbours", text);
+    below(hypot(hypot(sum[0], sum[1]), sum[2]), 1e-13, "%s: around the origin", text);
+    perp_scene_destroy(&s);
+  }
+
   must_open("ball-and-chain", &s);
   ok(perp_model_bodies(s.model) == 11 && perp_model_m(s.model) == 33,
      "ball and chain: 10 rods and a ball");
@@ -203,6 +334,31 @@ static void turning_links(void)
     perp_model_destroy(s.model);
   }
   near(energy[1], energy[0], 0, 1e-13, "their kinetic energy is that of the plane");
+}
+
+/* A joint breaks under strengths between its force at the start and at the lowest point, of a
+ * pendulum from 60 degrees in units of its weight: cos 60 and 3 - 2 cos 60, of a rod, on whose
+ * hinge a quarter of the weight acts across it, sqrt(19) / 8 and 1 + 3/2 (1 - cos 60). */
+static void strengths(void)
+{
+  static const struct {
+    const char *body;
+    double force[2];
+  } rows[] = { { "point", { 0.5, 2 } }, { "rod", { 0.54486236794258424698, 1.75 } } };
+  for (size_t k = 0; k < 2; k++)
+    for (int side = 0; side < 2; side++)
+      for (int inside = 0; inside < 2; inside++) {
+        const double off = inside == side ? -1e-9 : 1e-9;
+        char text[128];
+        perp_scene s = { 0 };
+        snprintf(text, sizeof text, "pendulum:gravity=10,amplitude=60deg,body=%s,strength=%.17g",
+                 rows[k].body, 10 * rows[k].force[side] * (1 + off));
+        ctx.msg[0] = '\0';
+        const perp_status status = open_scene(text, &s);
+        ok(inside ? status == PERP_OK : strstr(ctx.msg, "strength must be between") != NULL,
+           "%s: %s", text, inside ? "breaks" : "refused");
+        if (status == PERP_OK) perp_scene_destroy(&s);
+      }
 }
 
 static void bad_values(void)
@@ -314,9 +470,11 @@ int main(void)
     bail("%s", ctx.msg);
   unsetenv("PERP_HOME");
   every_scene();
+  every_option();
   numbers();
   truths();
   turning_links();
+  strengths();
   bad_values();
   damaged_files();
   return tap_done();
