@@ -329,6 +329,30 @@ static void contact_laws(void)
   close_scene(&s, m);
 }
 
+/* The same of two cubes in space, one on the other, that meet in a corner: the lower one moves
+ * there at (0.1, 0.2, 0.3) + (0, -0.5, 0.5) m/s, the upper one at (0.4, -0.1, 0.5) + (-1, 0, -1)
+ * m/s. */
+static void contact_laws_in_space(void)
+{
+  perp_scene s;
+  perp_measure *m;
+  open_scene("stack:boxes=2,edge=1,dim=3", &s, &m);
+  m->run.has_contacts = true;
+  const double *q = perp_model_q0(s.model), still[12] = { 0 };
+  perp_measure_state(m, 0, q, still, NULL);
+  const perp_contact x = {
+    .body = { 0, 1 }, .n = { 0, 0, 1 }, .p = { { 0.5, 0.5, 1 }, { 0.5, 0.5, 1 } }, .mu_dynamic = 0.5
+  };
+  const double impulse[3] = { 0.3, 0, 1 },
+               v[12] = { 0.1, 0.2, 0.3, 1, 0, 0, 0.4, -0.1, 0.5, 0, 2, 0 };
+  const perp_step_info info = { .n_contacts = 1, .contacts = &x, .impulse = impulse };
+  perp_measure_state(m, 0.1, q, v, &info);
+  near(value(m, "signorini.max"), 1.3, 1e-14, 0, "in space: normal speed of two bodies");
+  near(value(m, "dissipation.missing"), (0.5 * hypot(0.7, 0.2) - 0.21) / m->energy.kinetic_max,
+       1e-14, 0, "in space: their slip");
+  close_scene(&s, m);
+}
+
 /* Two bodies in the plane: x, y, angle of each.  Where the second one is still, its errors are
  * measured by what the first one does of that kind. */
 static void two_bodies(void)
@@ -569,6 +593,7 @@ int main(void)
   plain_problems();
   contacts();
   contact_laws();
+  contact_laws_in_space();
   counts();
   several_joints();
   bodies_off();
