@@ -387,6 +387,81 @@ static void symplectic(const perp_desc *d)
   perp_ode_destroy(ode);
 }
 
+/* ---- bodies that know nothing of each other ---- */
+
+enum {
+  COPIES = 8
+}; /* 32 and 24 numbers fill whole lines of the cache: what is written beside an
+      array is in the next one */
+
+static perp_ode_answer copies_deriv(void *user, double t, double h, const double *q,
+                                    const double *w, bool intermediate, double *qdot, double *a)
+{
+  for (int k = 0; k < COPIES; k++)
+    rigid_deriv(user, t, h, q + 4 * k, w + 3 * k, intermediate, qdot != NULL ? qdot + 4 * k : NULL,
+                a + 3 * k);
+  return PERP_ODE_OK;
+}
+
+static void copies_retract(void *user, const double *q, const double *dq, double *out)
+{
+  for (int k = 0; k < COPIES; k++) rigid_retract(user, q + 4 * k, dq + 3 * k, out + 4 * k);
+}
+
+static void copies_dexpinv(void *user, const double *u, const double *w, double *du)
+{
+  for (int k = 0; k < COPIES; k++) rigid_dexpinv(user, u + 3 * k, w + 3 * k, du + 3 * k);
+}
+
+static void copies_project(void *user, double *q)
+{
+  for (int k = 0; k < COPIES; k++) rigid_project(user, q + 4 * k);
+}
+
+static void copies_qdot(void *user, const double *q, const double *w, double *qdot)
+{
+  for (int k = 0; k < COPIES; k++) rigid_qdot(user, q + 4 * k, w + 3 * k, qdot + 4 * k);
+}
+
+/* The largest difference between the bodies of a system and each of them alone. */
+static double copies_apart(const perp_desc *d, const ode_problem *p, const perp_ode_sys *sys)
+{
+  double q[4 * COPIES], v[3 * COPIES], worst = 0;
+  perp_ode *all, *one;
+  for (int k = 0; k < COPIES; k++) {
+    memcpy(q + 4 * k, p->q0, sizeof p->q0);
+    for (int i = 0; i < 3; i++) v[3 * k + i] = p->v0[i] * (1 + 0.1 * k);
+  }
+  if (open_text(d->name, sys, 0.01, &all) != PERP_OK || perp_ode_restart(&ctx, all, 0, q, v) != 0)
+    bail("%s: %s", d->name, ctx.msg);
+  for (int i = 0; i < 9; i++)
+    if (perp_ode_step(&ctx, all, HUGE_VAL, NULL) != PERP_ODE_REACHED) return HUGE_VAL;
+  for (int k = 0; k < COPIES; k++) {
+    open_text(d->name, &p->sys, 0.01, &one);
+    perp_ode_restart(&ctx, one, 0, q + 4 * k, v + 3 * k);
+    perp_ode_advance(&ctx, one, perp_ode_time(all), NULL);
+    for (int i = 0; i < 4; i++)
+      worst = fmax(worst, fabs(perp_ode_q(all)[4 * k + i] - perp_ode_q(one)[i]));
+    for (int i = 0; i < 3; i++)
+      worst = fmax(worst, fabs(perp_ode_v(all)[3 * k + i] - perp_ode_v(one)[i]));
+    perp_ode_destroy(one);
+  }
+  perp_ode_destroy(all);
+  return worst;
+}
+
+static void copies(const perp_desc *d)
+{
+  const ode_problem p = rigid();
+  perp_ode_sys sys = p.sys;
+  sys.nq *= COPIES, sys.nv *= COPIES;
+  sys.deriv = copies_deriv, sys.retract = copies_retract, sys.dexpinv = copies_dexpinv;
+  sys.project = copies_project, sys.qdot = copies_qdot;
+  /* a step size that is chosen for all of them is another one */
+  below(copies_apart(d, &p, &sys), (d->caps & PERP_ODE_VARIABLE_ORDER) != 0 ? 1e-6 : 1e-11,
+        "%s: bodies of one system move as each of them alone", d->name);
+}
+
 /* ---- the method alone ---- */
 
 static uint64_t hash_system(const perp_ode_sys *sys)
@@ -504,6 +579,7 @@ int main(void)
     estimate(d);
     symplectic(d);
     alone(d);
+    copies(d);
     no_estimate(d);
     watch_begin();
     life((void *)(uintptr_t)d);
