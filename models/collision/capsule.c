@@ -163,13 +163,10 @@ static void face_planes(const perp_hull *hull, const double p[3], const double u
   memcpy(l->n, n, sizeof l->n);
   memcpy(end[0], p, sizeof end[0]);
   perp_along(p, 1, u, end[1]);
-  int low = perp_dot(3, n, u) < 0 ? 1 : 0;
-  memcpy(l->at, end[low], sizeof l->at);
-  if (perp_cut_segment(hull, face, end, id, tol) == 2) {
-    low = perp_dot(3, n, end[1]) < perp_dot(3, n, end[0]) ? 1 : 0;
-    if (perp_dot(3, n, end[low]) - hull->d[face] <= sep + tol)
-      memcpy(l->at, end[low], sizeof l->at);
-  }
+  memcpy(l->at, end[perp_dot(3, n, u) < 0 ? 1 : 0], sizeof l->at);
+  if (perp_cut_segment(hull, face, end, id, tol) == 2)
+    for (int k = 1; k >= 0; k--)
+      if (perp_dot(3, n, end[k]) - hull->d[face] <= sep + tol) memcpy(l->at, end[k], sizeof l->at);
   perp_along(l->at, hull->d[face] - perp_dot(3, n, l->at), n, l->on);
 }
 

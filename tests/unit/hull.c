@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Convex hulls: every point is inside every face, faces are whole, and the volume is the known
  * one. */
+#include "models/collision/pairs.h"
 #include "models/geometry/shapes_private.h"
 #include "tests/tap.h"
 
@@ -117,9 +118,26 @@ static void test_known(void)
   expect("square of points", 2, n, 4, 4, 36);
 }
 
+/* Points on the edges, where the nearest point of the hull is often the point itself: their
+ * distance from the hull; HUGE_VAL without a unit normal. */
+static double on_rim(const perp_hull *h)
+{
+  double worst = 0;
+  for (int e = 0; e < h->n_edges; e++)
+    for (int k = 0; k <= 4; k++) {
+      double x[3], on[3], n[3], r[3];
+      for (int i = 0; i < 3; i++) x[i] = h->v[3 * h->edge[4 * e] + i] + k / 4.0 * h->dir[3 * e + i];
+      worst = fmax(worst, fabs(perp_hull_point(h, x, on, n)));
+      perp_sub(x, on, r);
+      worst = fmax(worst, perp_norm(r));
+      if (!(fabs(perp_norm(n) - 1) < 1e-12)) return HUGE_VAL;
+    }
+  return worst;
+}
+
 static void test_random(void)
 {
-  double worst = 0, ball = 0;
+  double worst = 0, ball = 0, rim = 0;
   int refused = 0, corners = 0;
   for (int k = 0; k < 200; k++) {
     int n = 4 + perp_rng_int(rng, k % 10 == 0 ? POINTS - 4 : 40), on = k % 3;
@@ -139,6 +157,7 @@ static void test_random(void)
       continue;
     }
     worst = fmax(worst, outside(h, n));
+    rim = fmax(rim, on_rim(h));
     if (on == 0) corners += h->n_vertices != n;
     if (on == 0 && n > 400) ball = fmax(ball, fabs(volume(h) / (4.0 / 3 * acos(-1.0)) - 1));
     free(h);
@@ -146,6 +165,7 @@ static void test_random(void)
   /* four points of a coarse lattice may lie in one plane */
   ok(refused <= 4, "random points: %d of 200 refused", refused);
   below(worst, 1e-9, "random points: nothing outside");
+  below(rim, 1e-12, "random points: points on the edges are on the hull, with a normal");
   ok(corners == 0, "points of a sphere are all corners (%d)", corners);
   below(ball, 0.05, "many points of a sphere: almost its volume");
 }
