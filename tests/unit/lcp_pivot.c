@@ -376,6 +376,29 @@ static void generated(const char *method, const char *family, int rows, uint64_t
     printf("# %s after %d pivots\n", perp_reason_name(stats.reason), stats.iterations);
 }
 
+/* Games whose costs are of very different sizes: the pivots lose what the equations of the supports
+ * give back. */
+static void uneven_games(void)
+{
+  enum { GAMES = 40 };
+  perp_rng *rng = perp_rng_create(8);
+  int solved = 0;
+  for (int k = 0; k < GAMES; k++) {
+    const int half = 4 + k % 5;
+    pure(2 * half);
+    for (int i = 0; i < half; i++)
+      for (int j = 0; j < half; j++) {
+        set(i, half + j, exp(perp_rng_uniform(rng, 0, 23)));
+        set(half + j, i, exp(perp_rng_uniform(rng, 0, 23)));
+      }
+    for (int i = 0; i < n; i++) b[i] = -1;
+    const perp_lcp_problem q = { .p = { .n = n, .A = A, .lda = n, .b = b } };
+    solved += judged_problem("lemke-howson", &q).reason == PERP_CONVERGED;
+  }
+  ok(solved == GAMES, "lemke-howson: %d of %d games of uneven costs", solved, GAMES);
+  perp_rng_destroy(rng);
+}
+
 /* 1e-12: some ten times what was seen */
 static void howson(void)
 {
@@ -432,6 +455,7 @@ static void howson(void)
       ok(stats.reason == PERP_CONVERGED, "lemke-howson: bimatrix, %d rows in random order", q.p.n);
       perp_lcp_problem_free(&q);
     }
+  uneven_games();
   pure(3); /* three rows that all see each other */
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) set(i, j, i != j);
