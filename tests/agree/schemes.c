@@ -172,6 +172,43 @@ static void momentum(int k)
   perp_model_destroy(model);
 }
 
+/* Balls that all touch each other, more rows than a scheme makes room for at the start: it finds
+ * more, and the crowd parts about its centre, to this share. */
+static void crowd(const char *scheme, double share)
+{
+  enum { BALLS = 30 };
+  perp_model *model = run_model(&ctx, 3);
+  double P[2][3], L[3], q[7 * BALLS], v[6 * BALLS];
+  perp_model_gravity(model, 0);
+  for (int i = 0; i < BALLS; i++) {
+    perp_body_def ball = { .mass = perp_mass_sphere(1, 0.1) };
+    for (int c = 0; c < 3; c++) ball.x[c] = 0.05 * fmod(0.7548776662 * (3 * i + c + 1), 1);
+    perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE,
+                             .body = run_body(&ctx, model, ball),
+                             .radius = 0.1,
+                             .surface = { .mu = 0.3, .mu_dynamic = 0.3 } };
+    if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+  }
+  run_finish(&ctx, model);
+  perp_model_momentum(model, perp_model_q0(model), perp_model_v0(model), P[0], L);
+  const double *q0 = perp_model_q0(model);
+  const perp_reason reason = run_fresh(&ctx, model, (run_parts){ scheme }, 1e-3, 3e-3, q, v);
+  perp_model_momentum(model, q, v, P[1], L);
+  double most = 0, off = 0;
+  for (int c = 0; c < 3; c++) {
+    double centre = 0;
+    for (int b = 0; b < BALLS; b++) {
+      centre += q[7 * b + c] - q0[7 * b + c];
+      most = fmax(most, fabs(q[7 * b + c] - q0[7 * b + c]));
+    }
+    off = fmax(off, fmax(fabs(centre), 3e-3 * fabs(P[1][c] - P[0][c])));
+  }
+  ok(reason >= 0 && most > 1e-3 && off <= share * BALLS * most,
+     "%s: a crowd parts by %.2g m, its centre by %.2g m (%s)", scheme, most, off / BALLS,
+     perp_reason_name(reason));
+  perp_model_destroy(model);
+}
+
 /* ---- what is said of them ---- */
 
 static void published(void)
@@ -417,7 +454,10 @@ int main(void)
     orders(k);
     momentum(k);
     refusals(k);
+    crowd(schemes[k], 1e-12);
   }
+  crowd("soft-constraints", 1e-12);
+  crowd("avbd", 0.02); /* body by body */
   published();
   compliance();
   feedback();
