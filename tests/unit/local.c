@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Systems on a graph: the Jacobian by differences against the exact one, real and complex factors
  * against the product with the solution, in bands (chain), sparse (binary tree, grid) and full (one
- * node). */
+ * node).  And the graph of a model: an implicit step over stiff forces between bodies. */
 #include "solvers/linalg/local.h"
-#include "tests/tap.h"
+#include "tests/run_model.h"
 
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static perp_ctx ctx;
 
@@ -137,9 +136,110 @@ static void join(graph *g, int a, int b)
   g->edge[2 * g->edges++ + 1] = b;
 }
 
+/* ---- the graph of a model ---- */
+
+/* each but the first, which may be the world, to its predecessor; and the last to the first */
+static void cords(const void *opts, int dim, int n, const perp_body_state *body, double t,
+                  double *f)
+{
+  (void)opts, (void)t;
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < dim; k++) {
+      const double pull = 4e5 * (body[(i + 1) % n].x[k] - body[i].x[k] - 0.01 * (k + i));
+      f[6 * i + k] += pull;
+      f[6 * ((i + 1) % n) + k] -= pull;
+    }
+}
+
+/* a pull of a world that ends at x = 0 */
+static void edge(const void *opts, int dim, int n, const perp_body_state *body, double t, double *f)
+{
+  (void)opts, (void)dim, (void)t;
+  for (int i = 0; i < n; i++) f[6 * i] -= 4 * 4 * body[i].mass * sqrt(body[i].x[0]);
+}
+
+static perp_model *free_bodies(int n, const perp_force_def *force)
+{
+  perp_model *m = run_model(&ctx, 2);
+  perp_model_gravity(m, 0);
+  for (int i = 0; i < n; i++)
+    run_body(&ctx, m,
+             (perp_body_def){ .mass = { 1 + i, { [8] = 1 } },
+                              .x = { 1 + 0.1 * i, 0.2 * (i % 2) },
+                              .v = { 0.3 * (i % 2) } });
+  if (perp_model_add_force(&ctx, m, force) != PERP_OK) bail("%s", ctx.msg);
+  return run_finish(&ctx, m);
+}
+
+/* A step of ggl is one of the implicit midpoint rule, M (v1 - v0) = h f((q0 + q1) / 2), found in a
+ * few corrections. */
+static void implicit_step(const char *name, perp_model *m, double h)
+{
+  const int nv = perp_model_nv(m);
+  const double *q0 = perp_model_q0(m), *v0 = perp_model_v0(m), *q, *v;
+  double middle[9], f[9], off = 0, size = 0, t;
+  perp_step_info info;
+  perp_ode_counters count;
+  perp_sim *sim = run_start(&ctx, m, (run_parts){ "ggl" }, h);
+  if (perp_sim_step(&ctx, sim, h, &info) != PERP_OK) bail("%s", ctx.msg);
+  perp_sim_counters(sim, &count, NULL);
+  perp_sim_state(sim, &t, &q, &v);
+  for (int i = 0; i < nv; i++) middle[i] = (q0[i] + q[i]) / 2;
+  perp_model_forces(m, h / 2, middle, v0, f);
+  for (int i = 0; i < nv; i++) {
+    off = fmax(off, fabs(v[i] - v0[i] - h * f[i] / (i % 3 < 2 ? 1 + i / 3 : 1)));
+    off = fmax(off, fabs(q[i] - q0[i] - h * (v[i] + v0[i]) / 2));
+    size = fmax(size, fabs(v[i]));
+  }
+  ok(info.reason > 0 && size > 0.1 && off < 1e-8 * size && count.iterations <= 12,
+     "%s: a step solves its equations to %.2g of %.2g m/s in %d corrections", name, off, size,
+     (int)count.iterations);
+  perp_sim_destroy(sim);
+  perp_model_destroy(m);
+}
+
+static void forces_of_models(void)
+{
+  enum { CAPS = PERP_FORCE_IN_PLANE | PERP_FORCE_IN_SPACE | PERP_FORCE_AT_CENTRES };
+  static const perp_force_desc cord = { .d = { .name = "cords", .caps = CAPS },
+                                        .bodies_min = 2,
+                                        .bodies_max = 4,
+                                        .force = cords },
+                               end = { .d = { .name = "edge", .caps = CAPS },
+                                       .bodies_min = 1,
+                                       .bodies_max = 1,
+                                       .force = edge };
+  const perp_force_def spring = { .kind = PERP_FORCE_SPRING,
+                                  .a = 0,
+                                  .b = 1,
+                                  .stiffness = 4e5,
+                                  .length = 0.2 },
+                       pairs = { .kind = PERP_FORCE_PAIRS,
+                                 .a = 0,
+                                 .b = 2,
+                                 .law = PERP_LAW_REPULSION,
+                                 .strength = 1e3,
+                                 .length = 0.2 };
+  const int some[] = { PERP_WORLD, 0, 2, 1 };
+  perp_force_def def;
+  implicit_step("a spring", free_bodies(2, &spring), 0.1);
+  implicit_step("pairs", free_bodies(3, &pairs), 0.1);
+  for (int n = 2; n <= 4; n++) { /* 0, 2;  0, 2, 1;  all */
+    if (perp_force_define(&ctx, &cord, NULL, n, some + (n < 4), &def) != PERP_OK)
+      bail("%s", ctx.msg);
+    implicit_step(n < 4 ? "a plug-in" : "a plug-in with the world", free_bodies(3, &def), 0.1);
+  }
+  /* the first correction leaves where there is a force: x = 1 - 4 sqrt(x) from 1 gives -1/3 */
+  if (perp_force_define(&ctx, &end, NULL, 1, some + 1, &def) != PERP_OK) bail("%s", ctx.msg);
+  perp_model *m = free_bodies(1, &def);
+  implicit_step("where forces end", m, 1);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  forces_of_models();
   static graph g;
   g = (graph){ .nodes = 1, .size = { 9 } };
   check("one node", &g, false);
