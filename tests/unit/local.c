@@ -198,6 +198,50 @@ static void implicit_step(const char *name, perp_model *m, double h)
   perp_model_destroy(m);
 }
 
+/* A motor between two bodies, a row of its own or with damping a stiff force: ten steps of few
+ * corrections; the row has its speed. */
+static void motor_between(double damping)
+{
+  perp_model *m = run_model(&ctx, 2);
+  perp_ode_counters count;
+  const double *q, *v;
+  double t;
+  const perp_force_def pull = { .kind = PERP_FORCE_SPRING,
+                                .a = PERP_WORLD,
+                                .b = 0,
+                                .anchor_a = { -9 },
+                                .stiffness = 50,
+                                .length = 8 };
+  for (int i = 0; i < 2; i++)
+    run_body(&ctx, m, (perp_body_def){ .mass = { 1, { [8] = 1 } }, .x = { i - 0.5 } });
+  perp_model_gravity(m, 0);
+  if (perp_model_add_force(&ctx, m, &pull) != PERP_OK) bail("%s", ctx.msg);
+  run_joint(&ctx, m,
+            (perp_joint_def){ .kind = PERP_JOINT_SLIDER,
+                              .a = 0,
+                              .b = 1,
+                              .anchor_a = { 0.5 },
+                              .anchor_b = { -0.5 },
+                              .axis_a = { 1 },
+                              .axis_b = { 1 } });
+  run_drive(&ctx, m,
+            (perp_drive_def){ .lower = -HUGE_VAL,
+                              .upper = HUGE_VAL,
+                              .velocity = 2,
+                              .damping = damping,
+                              .max_force = damping > 0 ? 1e9 : HUGE_VAL });
+  run_finish(&ctx, m);
+  perp_sim *sim = run_start(&ctx, m, (run_parts){ "generalized-alpha" }, 0.1);
+  const perp_reason reason = run_to(&ctx, sim, 1);
+  perp_sim_counters(sim, &count, NULL);
+  perp_sim_state(sim, &t, &q, &v);
+  ok(reason > 0 && count.iterations <= 60 && (damping > 0 || fabs(v[3] - v[0] - 2) < 1e-9),
+     "a motor between bodies, damping %g: %.3g m/s in %d corrections (%s)", damping, v[3] - v[0],
+     (int)count.iterations, perp_reason_name(reason));
+  perp_sim_destroy(sim);
+  perp_model_destroy(m);
+}
+
 static void forces_of_models(void)
 {
   enum { CAPS = PERP_FORCE_IN_PLANE | PERP_FORCE_IN_SPACE | PERP_FORCE_AT_CENTRES };
@@ -240,6 +284,8 @@ int main(void)
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   forces_of_models();
+  motor_between(0);
+  motor_between(20);
   static graph g;
   g = (graph){ .nodes = 1, .size = { 9 } };
   check("one node", &g, false);
