@@ -137,6 +137,46 @@ static void test_standing(void)
   }
 }
 
+static const double push_step = 0.01;
+
+static void push_of(const void *user, double t, double y[3])
+{
+  y[0] = t > 0.999 * push_step ? *(const double *)user : 0;
+  y[1] = y[2] = 0;
+}
+
+/* A box at rest that is pushed from the end of the first step on, by more than holds it: it slides
+ * from there under its dynamic friction, v = (F / m - mu_dynamic g) (t - h). */
+static void test_push(void)
+{
+  static double push = 0.8 * 9.81;
+  const double mu = 0.5, mu_dynamic = 0.2;
+  for (int dim = 2; dim <= 3; dim++) {
+    perp_model *m = run_model(&ctx, dim);
+    double v[6];
+    perp_body_def box = { .mass = perp_mass_box(1, 0.4, 0.2, 0.2) };
+    box.x[dim - 1] = 0.1;
+    perp_force_def force = { .kind = PERP_FORCE_POINT, .a = run_body(&ctx, m, box) };
+    const perp_signal_def on = { .kind = PERP_SIGNAL_FUNCTION, .of = push_of, .user = &push };
+    const perp_surface surface = { mu, mu_dynamic, 0 };
+    perp_shape_def plane = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = surface },
+                   cube = { .kind = PERP_SHAPE_BOX,
+                            .body = 0,
+                            .half = { 0.2, 0.1, 0.1 },
+                            .surface = surface };
+    if (perp_model_add_signal(&ctx, m, &on, &force.value_signal[0]) != PERP_OK ||
+        perp_model_add_force(&ctx, m, &force) != PERP_OK ||
+        perp_model_add_shape(&ctx, m, &plane, NULL) != PERP_OK ||
+        perp_model_add_shape(&ctx, m, &cube, NULL) != PERP_OK)
+      bail("%s", ctx.msg);
+    run_finish(&ctx, m);
+    run_fresh(&ctx, m, (run_parts){ "velocity-midpoint" }, push_step, 4 * push_step, NULL, v);
+    near(v[0], (push - mu_dynamic * 9.81) * 3 * push_step, 1e-6, 0,
+         "velocity-midpoint, dim %d: a sudden push", dim);
+    perp_model_destroy(m);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -147,5 +187,6 @@ int main(void)
   test_violation();
   test_choice();
   test_standing();
+  test_push();
   return tap_done();
 }
