@@ -137,44 +137,44 @@ static void test_standing(void)
   }
 }
 
-static const double push_step = 0.01;
+typedef struct push {
+  double before, after, from; /* forces, and when the second begins */
+} push;
 
 static void push_of(const void *user, double t, double y[3])
 {
-  y[0] = t > 0.999 * push_step ? *(const double *)user : 0;
+  const push *p = user;
+  y[0] = t < p->from ? p->before : p->after;
   y[1] = y[2] = 0;
 }
 
-/* A box at rest that is pushed from the end of the first step on, by more than holds it: it slides
- * from there under its dynamic friction, v = (F / m - mu_dynamic g) (t - h). */
-static void test_push(void)
+/* A box at rest, alone or held against a force, that is pushed from the end of a step on by more
+ * than holds it: it slides from there under its dynamic friction, v = (F / m - mu_dynamic g) t. */
+static void test_push(int dim, double before, int steps)
 {
-  static double push = 0.8 * 9.81;
-  const double mu = 0.5, mu_dynamic = 0.2;
-  for (int dim = 2; dim <= 3; dim++) {
-    perp_model *m = run_model(&ctx, dim);
-    double v[6];
-    perp_body_def box = { .mass = perp_mass_box(1, 0.4, 0.2, 0.2) };
-    box.x[dim - 1] = 0.1;
-    perp_force_def force = { .kind = PERP_FORCE_POINT, .a = run_body(&ctx, m, box) };
-    const perp_signal_def on = { .kind = PERP_SIGNAL_FUNCTION, .of = push_of, .user = &push };
-    const perp_surface surface = { mu, mu_dynamic, 0 };
-    perp_shape_def plane = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = surface },
-                   cube = { .kind = PERP_SHAPE_BOX,
-                            .body = 0,
-                            .half = { 0.2, 0.1, 0.1 },
-                            .surface = surface };
-    if (perp_model_add_signal(&ctx, m, &on, &force.value_signal[0]) != PERP_OK ||
-        perp_model_add_force(&ctx, m, &force) != PERP_OK ||
-        perp_model_add_shape(&ctx, m, &plane, NULL) != PERP_OK ||
-        perp_model_add_shape(&ctx, m, &cube, NULL) != PERP_OK)
-      bail("%s", ctx.msg);
-    run_finish(&ctx, m);
-    run_fresh(&ctx, m, (run_parts){ "velocity-midpoint" }, push_step, 4 * push_step, NULL, v);
-    near(v[0], (push - mu_dynamic * 9.81) * 3 * push_step, 1e-6, 0,
-         "velocity-midpoint, dim %d: a sudden push", dim);
-    perp_model_destroy(m);
-  }
+  const double h = 0.01, mu = 0.5, mu_dynamic = 0.2;
+  push p = { before, 0.8 * 9.81, (steps - 1e-3) * h };
+  perp_model *m = run_model(&ctx, dim);
+  double v[6];
+  perp_body_def box = { .mass = perp_mass_box(1, 0.4, 0.2, 0.2) };
+  box.x[dim - 1] = 0.1;
+  perp_force_def force = { .kind = PERP_FORCE_POINT, .a = run_body(&ctx, m, box) };
+  const perp_signal_def on = { .kind = PERP_SIGNAL_FUNCTION, .of = push_of, .user = &p };
+  const perp_surface surface = { mu, mu_dynamic, 0 };
+  perp_shape_def plane = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = surface },
+                 cube = {
+                   .kind = PERP_SHAPE_BOX, .body = 0, .half = { 0.2, 0.1, 0.1 }, .surface = surface
+                 };
+  if (perp_model_add_signal(&ctx, m, &on, &force.value_signal[0]) != PERP_OK ||
+      perp_model_add_force(&ctx, m, &force) != PERP_OK ||
+      perp_model_add_shape(&ctx, m, &plane, NULL) != PERP_OK ||
+      perp_model_add_shape(&ctx, m, &cube, NULL) != PERP_OK)
+    bail("%s", ctx.msg);
+  run_finish(&ctx, m);
+  run_fresh(&ctx, m, (run_parts){ "velocity-midpoint" }, h, (steps + 3) * h, NULL, v);
+  near(v[0], (p.after - mu_dynamic * 9.81) * 3 * h, 1e-6, 0,
+       "velocity-midpoint, dim %d: a sudden push after %d steps under %.2g N", dim, steps, before);
+  perp_model_destroy(m);
 }
 
 int main(void)
@@ -187,6 +187,9 @@ int main(void)
   test_violation();
   test_choice();
   test_standing();
-  test_push();
+  for (int dim = 2; dim <= 3; dim++) {
+    test_push(dim, 0, 1);
+    test_push(dim, 0.3 * 9.81, 4);
+  }
   return tap_done();
 }

@@ -122,8 +122,10 @@ static double midpoint_slides(const perp_midpoint *s, int first, int end, double
     if (m == NULL || m->slides || s->contact[i].mu == s->contact[i].mu_dynamic) return HUGE_VAL;
   }
   if (m == NULL) return HUGE_VAL;
-  if (used >= 1 - FULL)
-    return m->h > 0 && m->rate > 0 ? fmax(0, (1 - m->used) / m->rate - m->h / 2) : 0;
+  if (used >= 1 - FULL) { /* sooner than what was known says by far: with a jump, from the start */
+    const double at = m->h > 0 ? (1 - m->used) / m->rate - m->h / 2 : 0;
+    return at > 2 * s->h ? 0 : fmax(0, at);
+  }
   const double rate = perp_midpoint_rate(s, m, used);
   return rate > 0 ? fmax(0, s->h / 2 + (1 - used) / rate) : HUGE_VAL;
 }
