@@ -3,8 +3,9 @@
  * edges, the normal of which is multiplied by curvature radii of 1e5, a thin cylinder within a
  * cone, whose axes are almost parallel, others that are almost parallel or concentric, basins
  * beside the end of a flat cone and along the valley around a large one, edges that lie almost
- * along a disc and cross its rim, and an apex that touches a rim, and a body whose size is near the
- * rounding of the other one. */
+ * along a disc and cross its rim, an apex that touches a rim, a body whose size is near the
+ * rounding of the other one, and deepest directions that only the last faces of the polytope lead
+ * to, or that lie along valleys which wind. */
 #ifndef PERP_SOLID_PAIRS_H
 #define PERP_SOLID_PAIRS_H
 
@@ -186,6 +187,36 @@ static const solid_pair solid_pairs[] = {
     { 7191.8954074021813, 14383.790814804363 },
     { 3.1988300897012323e-15, 3261.7210325756791, 0 },
     { 0.92388017057007943, 0, 0, 0.38268189195126656 } },
+  { PERP_SHAPE_BOX,
+    { 0.14139, 0.00581055, 0.00108281 },
+    PERP_SHAPE_CONE,
+    { 0.000421333, 0.250423 },
+    { 0, 0, 0 },
+    { 0.827879, 0.507995, -0.228185, 0.0669964 } },
+  { PERP_SHAPE_BOX,
+    { 0.996106, 0.452381, 0.562571 },
+    PERP_SHAPE_CONE,
+    { 0.000802685, 1.4972 },
+    { 0, 0, 0 },
+    { 0.774138, -0.187674, -0.213673, -0.565537 } },
+  { PERP_SHAPE_CONE,
+    { 2785.96, 5390.65 },
+    PERP_SHAPE_CONE,
+    { 0.209582, 0.502494 },
+    { 755.938, 0, 0 },
+    { 0.297041, 0.66223, 0.617344, 0.303486 } },
+  { PERP_SHAPE_ELLIPSOID,
+    { 0.272077, 0.69251, 0.128711 },
+    PERP_SHAPE_CONE,
+    { 0.557215, 1.11443 },
+    { 0.125008, 0.0645288, -0.0465976 },
+    { 0.773992, 0.203906, -0.0599172, -0.596464 } },
+  { PERP_SHAPE_CYLINDER,
+    { 0.563041, 1.00424 },
+    PERP_SHAPE_CONE,
+    { 0.157404, 0.747976 },
+    { 0, 0, 0 },
+    { 0.536503, -0.595352, -0.0210383, 0.597728 } },
 };
 
 #endif
