@@ -571,6 +571,56 @@ static void check_decisions(trial *t, const double *a, const perp_lcp_judgement 
   }
 }
 
+/* One factored row without cancellation, of the size of its b, that is solved but for the rounding
+ * of b: only exact figures tell which tolerances of that size it holds. */
+static void check_rounding(void)
+{
+  enum { MOST_COLUMNS = 3, CASES = 2000 };
+  static const double by[] = { 0.5, 0.999, 1.001, 2, 10 };
+  int wrong = 0, decided = 0;
+  for (int k = 0; k < CASES; k++) {
+    const int d = 1 + k % MOST_COLUMNS, zero[1] = { 0 }, one[2] = { 0, 1 }, columns[2] = { 0, d },
+              square[2] = { 0, d * d };
+    double J[MOST_COLUMNS], W[MOST_COLUMNS * MOST_COLUMNS] = { 0 }, b, x = uniform(0.5, 1), a, w;
+    real moved = 0;
+    for (int i = 0; i < d; i++) {
+      J[i] = uniform(0.5, 1), W[i * (d + 1)] = uniform(0.5, 1);
+      moved += (real)J[i] * W[i * (d + 1)] * J[i] * x;
+    }
+    b = (double)-moved;
+    const perp_blocks F = { .nv = d,
+                            .m = 1,
+                            .nb = 1,
+                            .nc = 1,
+                            .bptr = columns,
+                            .mptr = square,
+                            .cptr = one,
+                            .jptr = one,
+                            .jblk = zero,
+                            .joff = columns,
+                            .jgrp = zero,
+                            .tptr = one,
+                            .tsub = zero,
+                            .M = W,
+                            .Minv = W,
+                            .J = J };
+    const perp_lcp p = { .n = 1, .F = &F, .b = &b };
+    double scratch[PERP_LCP_SCRATCH(1, MOST_COLUMNS)], rel, data;
+    perp_lcp_judgement j;
+    perp_lcp_scales(&p, &a, scratch);
+    perp_lcp_product(&p, &x, &w, scratch);
+    perp_lcp_judge(&p, &x, NULL, scratch, &j);
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+      const perp_reason want = perp_lcp_verdict(&p, by[i] * j.own, &j);
+      if (!(j.own > 0) || want == PERP_UNDECIDED) continue;
+      decided++;
+      wrong += perp_lcp_decide(&p, by[i] * j.own, &a, &x, &w, scratch, &rel, &data) != want;
+    }
+  }
+  ok(decided > CASES && wrong == 0, "%d decisions at the size of rounding, %d wrong", decided,
+     wrong);
+}
+
 static void check_gain(const trial *t, const double *a, double *scratch)
 {
   const perp_lcp *p = t->p;
@@ -770,6 +820,7 @@ int main(int argc, char **argv)
   for (int k = 0; k <= NEEDS; k++)
     ok(apart[k] == 0 && asked[k] >= 100, "%s: %d of %d are not as defined", names[k], apart[k],
        asked[k]);
+  check_rounding();
   perp_rng_destroy(g);
   return tap_done();
 }
