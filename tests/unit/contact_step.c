@@ -371,6 +371,35 @@ static void test_refusals(void)
   perp_model_destroy(model);
 }
 
+/* Steps as they are counted, of fixed length or not, in parts or not, are those that a caller sees.
+ */
+static void test_counts(void)
+{
+  static const char *const formulation[] = { "velocity", "velocity:substeps=3" };
+  static const char *const ode[] = { "symplectic-euler", "symplectic-euler:tol=1e-4" };
+  perp_model *model = incline(deg(40), 0.3, 0.3, 0.3);
+  for (int i = 0; i < 4; i++) {
+    perp_sim *sim = run_start(&ctx, model, (run_parts){ formulation[i / 2], ode[i % 2] }, h);
+    const double *q, *v;
+    perp_ode_counters count;
+    double least = HUGE_VAL, most = 0, t = 0;
+    int steps = 0;
+    for (; t < 0.5; steps++) {
+      const double before = t;
+      after(sim, 1);
+      perp_sim_state(sim, &t, &q, &v);
+      least = fmin(least, t - before), most = fmax(most, t - before);
+    }
+    perp_sim_counters(sim, &count, NULL);
+    ok(count.steps == steps && fabs(count.h_least - least) < 1e-12 &&
+           fabs(count.h_most - most) < 1e-12,
+       "%s, %s: %d steps of %.3g to %.3g s; counted %d of %.3g to %.3g", formulation[i / 2],
+       ode[i % 2], steps, least, most, (int)count.steps, count.h_least, count.h_most);
+    perp_sim_destroy(sim);
+  }
+  perp_model_destroy(model);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -384,5 +413,6 @@ int main(void)
   test_rolling();
   test_plane();
   test_refusals();
+  test_counts();
   return tap_done();
 }
