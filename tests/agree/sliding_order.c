@@ -11,7 +11,9 @@
  * forms of all velocities. incline   it spins across the slope.  With G = g sin alpha along e, K =
  * 7/2 mu g cos alpha:  du/dt = G e - K u / |u|, so that d(K |u| + G e.u)/dt = G^2 - K^2: sliding
  * ends at T = (K |u_0| + G e.u_0) / (K^2 - G^2), its direction as a power of T - t.  Then it rolls
- * with 5/7 G. */
+ * with 5/7 G.
+ *
+ * Both on a floor, and with all axes exchanged in turn, on a wall. */
 #include "tests/run_model.h"
 
 #include <complex.h>
@@ -22,6 +24,12 @@ static const double g = 9.81, r = 1, mu = 0.2;
 static const double rolls = 5.0 / 7;    /* of a force: what accelerates a ball that rolls */
 
 enum { STEPS = 4 }; /* halvings + 1 */
+static int turned;  /* by how many axes; 1: x to y to z to x */
+
+static int axis(int i)
+{
+  return (i + turned) % 3;
+}
 
 static double order_of(const double *error)
 {
@@ -33,18 +41,19 @@ static perp_model *ball(double G, double down, double wx, double wy, const perp_
                         perp_model *m)
 {
   const perp_surface surface = { mu, (double)NAN, 0 };
-  const perp_shape_def shape[] = {
+  perp_shape_def shape[] = {
     { .kind = PERP_SHAPE_SPHERE, .radius = r, .surface = surface },
-    { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = surface }
+    { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .quat = { 1 }, .surface = surface }
   };
-  perp_model_gravity(m, down);
-  perp_force_def force = { .kind = PERP_FORCE_POINT,
-                           .a = run_body(&ctx, m,
-                                         (perp_body_def){ .mass = perp_mass_sphere(1, r),
-                                                          .x = { 0, 0, r },
-                                                          .w = { wx, wy, 0 } }) };
-  force.value[0] = G;
-  for (int i = 0; i < 2 && push != NULL; i++) force.value_signal[i] = push[i];
+  for (int i = 0; i < 4 && turned == 1; i++) shape[1].quat[i] = 0.5;
+  perp_model_gravity(m, 0);
+  perp_body_def body = { .mass = perp_mass_sphere(1, r) };
+  body.x[axis(2)] = r;
+  body.w[axis(0)] = wx, body.w[axis(1)] = wy;
+  perp_force_def force = { .kind = PERP_FORCE_POINT, .a = run_body(&ctx, m, body) };
+  force.value[axis(0)] = G;
+  force.value[axis(2)] = -down;
+  for (int i = 0; i < 2 && push != NULL; i++) force.value_signal[axis(i)] = push[i];
   if (perp_model_add_shape(&ctx, m, &shape[0], NULL) != PERP_OK ||
       perp_model_add_shape(&ctx, m, &shape[1], NULL) != PERP_OK ||
       perp_model_add_force(&ctx, m, &force) != PERP_OK)
@@ -67,7 +76,7 @@ static double complex roll(perp_model *m, const char *formulation, const char *o
       bail("%s: the ball ends at %g s: %s %s", ode, t, perp_reason_name(info.reason),
            info.cause != NULL ? info.cause : "");
   }
-  const double complex end = v[0] + v[1] * i_;
+  const double complex end = v[axis(0)] + v[axis(1)] * i_;
   *switches = perp_sim_contacts(sim)->switches;
   perp_sim_destroy(sim);
   return end;
@@ -87,8 +96,9 @@ static void converges(perp_model *m, const char *formulation, const char *ode, d
          changes);
   }
   const double order = order_of(error);
-  ok(order > least, "%s, %s, %s: order %.2f (%.2g m/s at %g ms, %.2g at %g ms)", what, formulation,
-     ode, order, error[0], 1e3 * h, error[STEPS - 1], 1e3 * h / (1 << (STEPS - 1)));
+  ok(order > least, "%s%s, %s, %s: order %.2f (%.2g m/s at %g ms, %.2g at %g ms)", what,
+     turned ? " on a wall" : "", formulation, ode, order, error[0], 1e3 * h, error[STEPS - 1],
+     1e3 * h / (1 << (STEPS - 1)));
 }
 
 /* ---- pushed ---- */
@@ -114,9 +124,9 @@ static double complex push(double t)
   return (faster + K + w * i_ * slide(tau)) * direction(tau);
 }
 
-static void push_along(const void *axis, double t, double y[3])
+static void push_along(const void *second, double t, double y[3])
 {
-  y[0] = axis == NULL ? creal(push(t)) : cimag(push(t));
+  y[0] = second == NULL ? creal(push(t)) : cimag(push(t));
   y[1] = y[2] = 0; /* rates of forces are not asked for */
 }
 
@@ -176,7 +186,9 @@ int main(void)
 {
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
-  test_pushed();
-  test_incline();
+  for (turned = 0; turned < 2; turned++) {
+    test_pushed();
+    test_incline();
+  }
   return tap_done();
 }
