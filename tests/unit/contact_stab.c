@@ -195,6 +195,47 @@ static void test_projection(void)
     }
 }
 
+/* Two rods on hinges whose tip is deep in the ground: moving it out turns them, and what that
+ * leaves of the hinges, of second order, is taken away too, at any size. */
+static void test_hinges(double size)
+{
+  const double up = (0.07 + sin(0.5)) * size;
+  perp_model *model = run_model(&ctx, 2);
+  perp_model_gravity(model, 0);
+  const perp_shape_def plane = { .body = PERP_WORLD, .kind = PERP_SHAPE_PLANE }, tip = {
+    .body = 1, .kind = PERP_SHAPE_SPHERE, .radius = 0.1 * size, .x = { 0.5 * size }
+  };
+  for (int i = 0; i < 2; i++) {
+    run_body(&ctx, model,
+             (perp_body_def){ .mass = { 1, { [8] = 0.1 * size * size } },
+                              .x = { (i > 0 ? 1 + 0.5 * cos(0.5) : 0.5) * size,
+                                     up - (i > 0 ? 0.5 * sin(0.5) : 0) * size },
+                              .angle = i > 0 ? -0.5 : 0 });
+    run_joint(&ctx, model,
+              (perp_joint_def){ .kind = PERP_JOINT_HINGE,
+                                .a = i - 1,
+                                .b = i,
+                                .anchor_a = { i * 0.5 * size, i > 0 ? 0 : up },
+                                .anchor_b = { -0.5 * size } });
+  }
+  if (perp_model_add_shape(&ctx, model, &plane, NULL) != PERP_OK ||
+      perp_model_add_shape(&ctx, model, &tip, NULL) != PERP_OK)
+    bail("%s", ctx.msg);
+  run_finish(&ctx, model);
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ .formulation = "velocity", .stab = "post" },
+                            h);
+  double t, C[4], off = 0;
+  const double *q, *v;
+  one_step(sim);
+  perp_sim_state(sim, &t, &q, &v);
+  perp_model_error(model, t, q, C);
+  for (int i = 0; i < 4; i++) off = fmax(off, fabs(C[i]));
+  below(off, 1e-9 * size, "hinges of %g m after a contact was moved", size);
+  below(0.1 * size - q[4] - 0.5 * size * sin(q[5]), 1e-6 * size, "  which is out");
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
 /* A closed contact that approaches slower than the law of impacts looks at: stopped where
  * velocities are projected. */
 static void test_stop(void)
@@ -435,6 +476,7 @@ int main(void)
   test_acceleration_feedback();
   test_push();
   test_projection();
+  for (int i = -4; i <= 4; i += 4) test_hinges(pow(10, i));
   test_stop();
   test_differ();
   test_refused();
