@@ -282,7 +282,7 @@ static void drives_refer(const perp_model *model, const perp_eval *eval, const p
 {
   const int d = model->dim;
   const double *Ra = eval->pose[drive->a].R, *Rb = eval->pose[drive->b].R;
-  double r[3] = { 0 }, world[3];
+  double r[3] = { 0 }, world[3] = { 0 };
   int least = 0;
   for (int i = 1; i < d; i++)
     if (fabs(drive->axis[i]) < fabs(drive->axis[least])) least = i;
@@ -311,7 +311,7 @@ static void drives_dual(const perp_model *model, const perp_eval *eval, const pe
     perp_turn_back(3, Ra, world, u[2]);
   } else
     perp_cross(u[0], u[1], u[2]);
-  for (int i = 0; i < (j->kind == PERP_JOINT_CARTESIAN ? 3 : 2); i++) {
+  for (int i = 0; i < 3; i++) {
     const double length = sqrt(perp_dot(3, u[i], u[i]));
     for (int k = 0; k < 3; k++) u[i][k] /= length;
   }

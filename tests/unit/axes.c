@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Armatures and couplings of joint axes against closed forms and minimal coordinates; random trees
- * with armatures, whose exact inertia matrices (reduced) and rows (acceleration) must agree. */
+ * with armatures, whose exact inertia matrices (reduced) and rows (acceleration) must agree; and
+ * axes of any length, on bodies that are turned. */
 #include "tests/random_trees.h"
 /* defines ctx, which is a name of arguments there */
 #include "tests/drive_models.h"
@@ -258,6 +259,97 @@ static void turns(void)
     }
 }
 
+/* ---- axes as they are given ---- */
+
+/* in the frame of body 0: p_b - p_a and the unit vector along `own` of body 1 */
+static void seen(const perp_model *m, const double *q, const perp_joint_def *j, const double *own,
+                 double d[3], double e[3])
+{
+  static const double zero[3] = { 0 };
+  double R[9], p[2][3], tip[3], base[3];
+  perp_quat_matrix(q + 3, R);
+  perp_model_point(m, q, 0, j->anchor_a, p[0]);
+  perp_model_point(m, q, 1, j->anchor_b, p[1]);
+  perp_model_point(m, q, 1, own, tip);
+  perp_model_point(m, q, 1, zero, base);
+  const double size = sqrt(perp_dot(3, own, own));
+  for (int k = 0; k < 3; k++) p[1][k] -= p[0][k], tip[k] = (tip[k] - base[k]) / size;
+  perp_turn_back(3, R, p[1], d);
+  perp_turn_back(3, R, tip, e);
+}
+
+/* Several slides: wherever b is, the way from its start is the sum of coordinates times their
+ * directions, of a joint with two of them but for what is across both. */
+static void several_slides(perp_rng *rng, perp_joint_kind kind, int n)
+{
+  static const perp_drive_axis names[] = { PERP_DRIVE_A, PERP_DRIVE_B, PERP_DRIVE_C };
+  double worst = 0;
+  for (int trial = 0; trial < 8; trial++) {
+    perp_model *m = run_model(&ctx, 3);
+    perp_joint_def j = { .kind = kind, .a = 0, .b = 1, .start = PERP_START_VIOLATES };
+    double dq[12], q[14], e[3][3], start[3], left[3], across[3], spare[3];
+    double *vectors[] = { j.anchor_a, j.anchor_b, j.axis_a, j.axis_b, j.axis_c };
+    for (int i = 0; i < 2; i++) tree_body(&ctx, rng, m, 3);
+    for (int i = 0; i < 15; i++) vectors[i / 3][i % 3] = perp_rng_normal(rng);
+    for (int i = 0; i < 12; i++) dq[i] = perp_rng_normal(rng);
+    run_joint(&ctx, m, j);
+    for (int i = 0; i < n; i++) {
+      perp_drive_def drive = unlimited(0);
+      drive.axis = names[i];
+      run_drive(&ctx, m, drive);
+    }
+    run_finish(&ctx, m);
+    const double size = sqrt(perp_dot(3, j.axis_a, j.axis_a));
+    for (int k = 0; k < 3; k++) e[0][k] = j.axis_a[k] / size;
+    seen(m, perp_model_q0(m), &j, j.axis_b, start, e[1]);
+    seen(m, perp_model_q0(m), &j, j.axis_c, start, e[2]);
+    perp_model_retract(m, perp_model_q0(m), dq, q);
+    seen(m, q, &j, j.axis_b, left, spare);
+    for (int k = 0; k < 3; k++) left[k] -= start[k];
+    for (int i = 0; i < n; i++)
+      for (int k = 0; k < 3; k++) left[k] -= perp_model_drive_coordinate(m, q, i) * e[i][k];
+    perp_cross(e[0], e[1], across);
+    const double along = n == 2 ? perp_dot(3, left, across) / perp_dot(3, across, across) : 0;
+    for (int k = 0; k < 3; k++) worst = fmax(worst, fabs(left[k] - along * across[k]));
+    perp_model_destroy(m);
+  }
+  below(worst, 1e-11, "%s, axes of any length: the way is the sum of its slides",
+        perp_joint_kind_name(kind));
+}
+
+/* A ball joint has angles where its axes are not parallel, however its bodies are turned. */
+static void parallel_axes(void)
+{
+  static const int ends[][2] = {
+    { 0, 1 }, { 1, 0 }, { PERP_WORLD, 1 }, { 0, PERP_WORLD }, { PERP_WORLD, 0 }
+  };
+  for (int i = 0; i < 10; i++) {
+    const bool parallel = i % 2 != 0;
+    const int a = ends[i / 2][0], b = ends[i / 2][1];
+    double R[3][9] = { { 1, 0, 0, 0, 1, 0, 0, 0, 1 } }, world[3];
+    perp_model *m = run_model(&ctx, 3);
+    perp_joint_def j = {
+      .kind = PERP_JOINT_BALL, .a = a, .b = b, .axis_a = { 1, 2, 3 }, .axis_b = { 1, 2, 3 }
+    };
+    perp_drive_def drive = unlimited(0);
+    for (int k = 0; k < 2; k++) {
+      const perp_body_def body = { .mass = perp_mass_box(1, 1, 2, 3),
+                                   .quat = { 0.5, k == 0 ? 0.5 : -0.5, 0.5, 0.5 } };
+      perp_quat_matrix(body.quat, R[k + 1]);
+      run_body(&ctx, m, body);
+    }
+    perp_turn(3, R[a + 1], j.axis_a, world);
+    if (parallel) perp_turn_back(3, R[b + 1], world, j.axis_b);
+    run_joint(&ctx, m, j);
+    const perp_status status = perp_model_add_drive(&ctx, m, &drive, NULL);
+    ok(status == (parallel ? PERP_ERR_ARG : PERP_OK) &&
+           (!parallel || strstr(ctx.msg, "parallel") != NULL),
+       "a drive on a ball joint of %d and %d whose axes are%s parallel", a, b,
+       parallel ? "" : " not");
+    perp_model_destroy(m);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -269,5 +361,10 @@ int main(void)
   gears();
   turns();
   refusals();
+  perp_rng *rng = perp_rng_create(9);
+  several_slides(rng, PERP_JOINT_RECTANGULAR, 2);
+  several_slides(rng, PERP_JOINT_CARTESIAN, 3);
+  perp_rng_destroy(rng);
+  parallel_axes();
   return tap_done();
 }
