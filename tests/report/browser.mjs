@@ -95,7 +95,8 @@ class Page {
   heard(method, p) {
     if (method === 'Runtime.executionContextCreated' && p.context.auxData?.isDefault && p.context.auxData.frameId === this.frame) this.context = p.context.id;
     if (method === 'Runtime.consoleAPICalled') this.tell('console', { type: () => p.type, text: () => p.args.map((a) => a.value ?? a.description ?? '').join(' ') });
-    if (method === 'Log.entryAdded') this.tell('console', { type: () => p.entry.level, text: () => p.entry.text });
+    // a picture of WebGL is read back for that: the driver, not the page, says that it takes long
+    if (method === 'Log.entryAdded' && !/^\[\.WebGL-\w+\]GL Driver Message \(OpenGL, Performance, /.test(p.entry.text)) this.tell('console', { type: () => p.entry.level, text: () => p.entry.text });
     if (method === 'Runtime.exceptionThrown') this.tell('pageerror', new Error(p.exceptionDetails.exception?.description ?? p.exceptionDetails.text));
     if (method === 'Network.requestWillBeSent') this.tell('request', { url: () => p.request.url });
     if (method === 'Page.loadEventFired') this.loaded?.();
@@ -158,7 +159,7 @@ class Page {
     writeFileSync(path, Buffer.from(data, 'base64'));
   }
   // the next file that the page saves
-  waitForEvent(what, { timeout = 5000 } = {}) {
+  waitForEvent(what, { timeout = 60000 } = {}) {
     return new Promise((done, fail) => {
       const late = setTimeout(() => fail(new Error(`no ${what}`)), timeout);
       this.browser.saved = (guid, name) => {
@@ -169,7 +170,8 @@ class Page {
   }
 }
 
-export async function launch(args = ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']) {
+// WebGL by SwiftShader; what a page has beside it is drawn without, which takes half of the time.
+export async function launch(args = ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--disable-gpu-compositing']) {
   const home = mkdtempSync(join(tmpdir(), 'perp-browser-'));
   const child = spawn('chromium', ['--headless', '--no-sandbox', '--remote-debugging-pipe', `--user-data-dir=${home}`, '--hide-scrollbars', '--mute-audio', '--force-color-profile=srgb', '--font-render-hinting=none',
     '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-extensions', '--disable-dev-shm-usage', ...args],
