@@ -198,9 +198,14 @@ static void test_numbers(void)
 
 static void test_misbehaviour(void)
 {
+#ifdef TAP_SANITIZED /* has no limit of memory: it would eat all there is until its time is up */
+#define EAT ""
+#else
+#define EAT ", eat"
+#endif
   static const char text[] = HEAD
       "h: 0.5 s\ngrid: { act: [compute, segv, abort, exit, print, diverge, nan, orphan, "
-      "scribble, eat] }\nmetrics: { record: [err, calls] }\n";
+      "scribble" EAT "] }\nmetrics: { record: [err, calls] }\n";
   char *dir = perp_xprintf("%s/bad", root);
   perp_run_options o = options(dir);
   ok(run(text, &o) == PERP_EXIT_INFRA, "crashes among the cells: exit status 5");
@@ -225,8 +230,7 @@ static void test_misbehaviour(void)
     for (int i = 0; i < r.plan.n; i++) {
       if (strcmp(r.plan.cells[i].value[act].text, want[k].act) != 0) continue;
 #ifdef TAP_SANITIZED
-      if (want[k].status == PERP_CELL_OOM || strcmp(want[k].act, "segv") == 0 ||
-          strcmp(want[k].act, "eat") == 0) {
+      if (strcmp(want[k].act, "segv") == 0) {
         skip("a sanitizer has its own way with memory", "%s", want[k].act);
         continue;
       }
