@@ -179,19 +179,21 @@ static double exact_radius(perp_exact_lcp *X, const double *z)
 
 /* ---- the vertex that z points to ---- */
 
-/* The dictionary in doubles, rows and columns brought near 1; false when it does not fit. */
-static bool in_doubles(const perp_exact *exact, double *G)
+/* The dictionary in doubles, its rows over their largest numbers top [m], 1 of a row of zeros;
+ * false when it does not fit. */
+static bool in_doubles(const perp_exact *exact, double *G, double *top)
 {
   int width = exact->k + 1;
   for (int i = 0; i < exact->m; i++) {
-    double top = 0;
+    top[i] = 0;
     for (int j = 0; j < exact->k; j++) {
       double *g = &G[(size_t)i * exact->k + j];
       *g = mpz_get_d(exact->D[(size_t)i * width + 1 + j]);
       if (!isfinite(*g)) return false;
-      top = fmax(top, fabs(*g));
+      top[i] = fmax(top[i], fabs(*g));
     }
-    for (int j = 0; j < exact->k && top > 0; j++) G[(size_t)i * exact->k + j] /= top;
+    if (top[i] == 0) top[i] = 1;
+    for (int j = 0; j < exact->k; j++) G[(size_t)i * exact->k + j] /= top[i];
   }
   return true;
 }
@@ -210,17 +212,15 @@ static void certificate_approach(perp_exact_lcp *lcp, const double *z)
   perp_exact *exact = &lcp->E;
   int m = exact->m, k = exact->k, n = lcp->p->n, rows = 0, cols = 0;
   double *G = perp_exact_alloc(m * k, sizeof *G), *u = perp_exact_alloc(k, sizeof *u);
+  double *size = perp_exact_alloc(m, sizeof *size);
   int *row = perp_exact_alloc(m, sizeof *row), *col = perp_exact_alloc(k, sizeof *col);
-  if (in_doubles(exact, G)) {
+  if (in_doubles(exact, G, size)) {
     double top = 0, *y = perp_exact_alloc(m, sizeof *y), *c = perp_exact_alloc(k, sizeof *c);
     for (int i = 0; i < n; i++) {
       if (lcp->w[i] < 0 || z[i] == 0) continue;
       int r = lcp->w[i] - k;
-      double size = 0;
-      for (int j = 0; j < k; j++)
-        size = fmax(size, fabs(mpz_get_d(exact->D[(size_t)r * (k + 1) + 1 + j])));
       bool turned = z[i] < 0 && exact->v[lcp->w[i]].kind == PERP_EXACT_UP;
-      y[r] = ldexp(turned ? -z[i] : z[i], (int)-exact->row[r]) * (size > 0 ? size : 1);
+      y[r] = ldexp(turned ? -z[i] : z[i], (int)-exact->row[r]) * size[r];
       if (isfinite(y[r])) top = fmax(top, fabs(y[r]));
     }
     for (int t = 0; t < n; t++) { /* limits of friction rows, as in weights() */
@@ -275,6 +275,7 @@ static void certificate_approach(perp_exact_lcp *lcp, const double *z)
   }
   free(G);
   free(u);
+  free(size);
   free(row);
   free(col);
 }

@@ -17,10 +17,12 @@ static int integer(int least, int most)
   return least + perp_rng_int(rng, most - least + 1);
 }
 
-enum { TIGHT, STRICT, CONES, KINDS };
-static const char *const kinds[] = { "tight", "strict", "cones" };
+enum { TIGHT, STRICT, EQUATIONS, CONES, KINDS };
+static const char *const kinds[] = { "tight", "strict", "equations", "cones" };
 
-/* z'A <= 0, z'b < 0 with z of about n / 3 rows; row 0 has z = 1.  Cones: u_n + mu |u_t| <= 0 */
+/* z'A <= 0, z'b < 0 with z of about n / 3 rows; row 0 has z = 1.  Cones: u_n + mu |u_t| <= 0.
+ * Equations, all multipliers free: z'A = 0; every other row times 3^20, so that its numbers have 32
+ * bits more. */
 static void make(int kind, perp_lcp *p, double *A, double *b)
 {
   int n = p->n, *z = calloc((size_t)n, sizeof *z);
@@ -30,6 +32,7 @@ static void make(int kind, perp_lcp *p, double *A, double *b)
   for (int j = 0; j <= n; j++) {
     double *x = j < n ? A + (size_t)j * (size_t)n : b;
     double sum = j == n || kind == STRICT ? integer(1, 4) : integer(0, 3) == 0;
+    if (kind == EQUATIONS && j < n) sum = 0;
     if (kind == CONES && j < n) /* u_t = (3, 4), u_n = -ceil(5 mu) or one less */
       sum = j % 3 == 0 ? ceil(5 * p->mu[j + 1]) + integer(0, 1) : -2 - j % 3;
     for (int i = 1; i < n; i++) {
@@ -37,6 +40,7 @@ static void make(int kind, perp_lcp *p, double *A, double *b)
       sum += z[i] * x[i];
     }
     x[0] = -sum;
+    for (int i = 1; kind == EQUATIONS && i < n; i += 2) x[i] *= 3486784401.0;
   }
   free(z);
 }
@@ -62,7 +66,7 @@ static bool farkas(const perp_lcp *p, const double *z)
       mpq_add(sum, sum, s);
     }
     if (p->cone == NULL || j == p->n || j % 3 == 0)
-      good = j < p->n ? mpq_sgn(sum) <= 0 : mpq_sgn(sum) < 0;
+      good = j == p->n ? mpq_sgn(sum) < 0 : p->lo != NULL ? mpq_sgn(sum) == 0 : mpq_sgn(sum) <= 0;
     mpq_set(u[j % 3], sum);
     if (p->cone == NULL || j % 3 != 2) continue;
     mpq_set_d(t, p->mu[j]); /* mu^2 |u_t|^2 <= u_n^2 */
@@ -97,6 +101,9 @@ static void check(const char *name, int kind, int n, int problems)
     p.mu = mu;
     p.cone = cone;
   }
+  double *lo = calloc((size_t)n, sizeof *lo), *hi = calloc((size_t)n, sizeof *hi);
+  for (int i = 0; i < n; i++) lo[i] = -HUGE_VAL, hi[i] = HUGE_VAL;
+  if (kind == EQUATIONS) p.lo = lo, p.hi = hi;
   perp_lcp_solver *s;
   perp_spec spec;
   int proved = 0, exact = 0;
@@ -123,6 +130,8 @@ static void check(const char *name, int kind, int n, int problems)
   free(A);
   free(b);
   free(x);
+  free(lo);
+  free(hi);
   free(fric_of);
   free(mu);
   free(cone);
@@ -138,8 +147,10 @@ int main(void)
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   rng = perp_rng_create(22);
   for (int kind = 0; kind < KINDS; kind++)
-    for (size_t k = 0; kind != CONES && k < sizeof set / sizeof *set; k++)
+    for (size_t k = 0; kind < EQUATIONS && k < sizeof set / sizeof *set; k++)
       check(set[k].name, kind, set[k].n, set[k].problems);
+  check("lemke", EQUATIONS, 100, 4);
+  check("auto", EQUATIONS, 60, 4);
   check("auto", CONES, 60, 5);
   check("auto", CONES, 150, 4);
   perp_rng_destroy(rng);
