@@ -431,38 +431,6 @@ static void growing(void)
   perp_model_destroy(model);
 }
 
-/* A plate on three feet slides and turns, so that the direction of friction turns. */
-static void turning(void)
-{
-  static const double feet[3][2] = { { 0.2, 0 }, { -0.1, 0.15 }, { -0.1, -0.15 } };
-  const perp_surface surface = { .mu = 0.3, .mu_dynamic = 0.3 };
-  perp_model *model = run_model(&ctx, 3);
-  perp_shape_def ground = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = surface };
-  run_body(
-      &ctx, model,
-      (perp_body_def){ .mass = { .mass = 2, .inertia = { 0.02, 0, 0, 0, 0.02, 0, 0, 0, 0.04 } },
-                       .x[2] = 0.05,
-                       .v = { 1, 0.2, 0 },
-                       .w[2] = 8 });
-  if (perp_model_add_shape(&ctx, model, &ground, NULL) != PERP_OK) bail("%s", ctx.msg);
-  for (int i = 0; i < 3; i++) {
-    perp_shape_def foot = {
-      .kind = PERP_SHAPE_SPHERE, .x = { feet[i][0], feet[i][1] }, .radius = 0.05, .surface = surface
-    };
-    if (perp_model_add_shape(&ctx, model, &foot, NULL) != PERP_OK) bail("%s", ctx.msg);
-  }
-  run_finish(&ctx, model);
-  double want[7], q[7], v[6], off[2];
-  run_fresh(&ctx, model, (run_parts){ "acceleration", "rk4" }, 1e-3, 0.1, want, v);
-  for (int i = 0; i < 2; i++) {
-    run_fresh(&ctx, model, (run_parts){ "velocity-midpoint" }, 4e-3 / (i + 1), 0.1, q, v);
-    off[i] = hypot(q[0] - want[0], q[1] - want[1]);
-  }
-  near(log2(off[0] / off[1]), 2, 0.1, 0, "velocity-midpoint: order 2 where sliding turns");
-  below(off[1], 1e-6, "velocity-midpoint: at 2 ms the plate is off by %.2g m", off[1]);
-  perp_model_destroy(model);
-}
-
 int main(void)
 {
   static const char *const formulations[] = { "reduced", "impulse" };
@@ -489,7 +457,6 @@ int main(void)
   points();
   growing();
   loop();
-  turning();
   refusals();
   return tap_done();
 }
