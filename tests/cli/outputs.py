@@ -386,6 +386,9 @@ def outputs(folder, scene, name, truths, judged=True):
         want, got = energy(scene, last) - energy(scene, first), rows[-1]['energy'] - rows[0]['energy']
         ok(abs(want - got) <= 1e-6 * (1 + abs(want)), f'{who}: the energy is that of the state', (got, want))
     bounds(scene, name, rows)
+    if scene.joints: # corrections make errors of joints smaller
+        before, after = (sum(r[c] for r in rows[1:]) for c in ('drift.pos.pre', 'drift.pos'))
+        ok(before >= after / 2, f'{who}: joint errors before corrections are those of the step', (before, after))
     off = max(length(sub(last.of[b][0], x)) for b, x in zip(scene.bodies, truths[scene.name]))
     ok(off <= FAR.get((name, scene.name), 0.01) or (name, scene.name) in OTHER, f'{who}: ends where acceleration does', off)
 

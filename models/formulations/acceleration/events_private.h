@@ -48,16 +48,16 @@ typedef struct perp_event_certificate {
 typedef struct perp_event_contact {
   uint64_t id;
   perp_event_state state;
-  bool matched;           /* it was found at the trial state */
-  bool critical;          /* in a problem without a solution */
-  bool held;              /* lies too deep, and was stopped: it is not pushed out */
-  bool goes_on;           /* mode, that of the step before, may go on */
-  bool begins;            /* did not slide in the step before; of that one: */
-  unsigned char mode;     /* PERP_FROZEN_*, from perp_events_forces at the start of the step */
-  double rate, turned;    /* rad/s: of dir at its end; rad: how far dir turned in it */
-  double slowing, slowed; /* m/s^2: how fast sliding fell in it; in the one before that */
-  double dir[3];          /* of sliding, b relative to a: unit, world */
-  double at[3];           /* world */
+  bool matched;        /* it was found at the trial state */
+  bool critical;       /* in a problem without a solution */
+  bool held;           /* lies too deep, and was stopped: it is not pushed out */
+  bool goes_on;        /* mode, that of the step before, may go on */
+  bool begins;         /* did not slide in the step before; of that one: */
+  unsigned char mode;  /* PERP_FROZEN_*, from perp_events_forces at the start of the step */
+  double rate, turned; /* rad/s: of dir at its end; rad: how far dir turned in it */
+  double slowing;      /* m/s^2: how fast sliding fell in it */
+  double dir[3];       /* of sliding, b relative to a: unit, world */
+  double at[3];        /* world */
   double gap, force[3], slip;
   double fed[3];      /* feedback on the relative acceleration, world */
   double back, speed; /* m/s: against dir, and of sliding, at the start */

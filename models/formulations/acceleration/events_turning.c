@@ -76,12 +76,11 @@ double perp_events_longest(perp_events *events)
   events->start.longest = HUGE_VAL;
   for (int i = 0; i < events->now.n && events->settings.order >= GRADES; i++) {
     const perp_event_contact *touching = &events->now.list[i];
-    const double slowing = fmax(touching->slowing, 2 * touching->slowing - touching->slowed);
     if (!(touching->turned > STRAIGHT && touching->slowing > 0 &&
           touching->speed > LEAST * events->opts.slip))
       continue;
     /* of the time left until sliding ends: each step adds as much to the error */
-    const double left = touching->speed / slowing;
+    const double left = touching->speed / touching->slowing;
     const double part = FIRST * pow(events->settings.h / left, 1.0 / (events->settings.order + 1));
     events->start.longest = fmin(events->start.longest,
                                  left * (events->settings.fixed ? fmin(part, PART) : PART));
@@ -103,7 +102,6 @@ void perp_events_turning_next(const perp_events *events, const perp_event_contac
   for (int j = 0; j < 3; j++) change[j] = next->dir[j] - now->dir[j];
   next->turned = sqrt(perp_dot(3, change, change));
   next->slowing = (now->speed - next->speed) / (t_new - events->start.t);
-  next->slowed = now->slowing;
 }
 
 void perp_events_turning_begin(perp_events *events, const perp_constrained *system)
