@@ -262,6 +262,36 @@ static void bounded(void)
   ok(acts > 1e-2, "the bound acts: %.2g", acts);
 }
 
+/* Muscles off by e add |tau_ref| stiffness e to the torque of inverse dynamics: of one hinge, by
+ * how much faster it turns. */
+static void muscles(void)
+{
+  static chain one = { 2, 1, { HI }, .scale = 1 };
+  static const char *const specs[] = { "feed-forward", "muscle:stiffness=10,damping=0" };
+  const double t = 0.5, dt = 1e-6, off = 0.01, arm = length[0] / 2;
+  const double inertia = perp_mass_box(1, 0.12, length[0], 0.1).inertia[8] + arm * arm;
+  double at[3], rate[2];
+  swing(0, one.scale, t, at);
+  for (int k = 0; k < 2; k++) {
+    perp_goal *goal;
+    const double angle = at[0] - off, q[3] = { arm * sin(angle), -arm * cos(angle), angle },
+                 v[3] = { arm * cos(angle) * at[1], arm * sin(angle) * at[1], at[1] };
+    perp_model *m = chain_control(&one, (control){ specs[k] }, &goal);
+    perp_sim *sim = run_start(&ctx, m, (run_parts){ "acceleration", "euler" }, dt);
+    if (perp_sim_restart(&ctx, sim, t, q, v) != PERP_OK) bail("%s", ctx.msg);
+    run_to(&ctx, sim, t + dt);
+    double now;
+    const double *q1, *v1;
+    perp_sim_state(sim, &now, &q1, &v1);
+    rate[k] = (v1[2] - v[2]) / (now - t);
+    perp_sim_destroy(sim);
+    perp_model_destroy(m);
+  }
+  const double torque = inertia * at[2] + 9.81 * arm * sin(at[0]);
+  near(rate[1] - rate[0], fabs(torque) * 10 * off / inertia, 0, 1e-6,
+       "muscles are as stiff as the torque of %.2g Nm is large", torque);
+}
+
 /* Servos go to the continuous law, a force under a fine integrator, with h. */
 static void implicit_order(void)
 {
@@ -502,6 +532,7 @@ int main(void)
   feed_forward();
   servo_is_force();
   bounded();
+  muscles();
   implicit_order();
   prescribed();
   static chain floats = { 3, 4, { B, HI, B, SL }, .floats = true, .scale = 0.3 },

@@ -210,6 +210,66 @@ static void stops(const char *formulation)
   perp_model_destroy(m);
 }
 
+/* Passes end where the last one moved less than the tolerance, which the first one does here. */
+static void tolerated(const char *formulation, double tol, bool one)
+{
+  char text[64];
+  perp_ode_counters made;
+  perp_stats kkt;
+  snprintf(text, sizeof text, "%s:tol=%g", formulation, tol);
+  perp_model *m = run_chain(&ctx, 3, 2, PERP_JOINT_BALL, false);
+  perp_sim *sim = run_start(&ctx, m, (run_parts){ text }, 1e-3);
+  if (run_to(&ctx, sim, 0.01) < 0) bail("%s stops", text);
+  perp_sim_counters(sim, &made, &kkt);
+  ok((made.iterations == 0) == one, "%s: %d further passes in 10 steps", text,
+     (int)made.iterations);
+  perp_sim_destroy(sim);
+  perp_model_destroy(m);
+}
+
+/* Two bodies one above the other, the lower one on the ground, and 1 mm missing in the joint
+ * between them: the projection lifts the lower one by a, m a^2 / 2 + m b^2 / 2 + P h a -> min with
+ * a + b = 1 mm and the impulse P = 2 m g h of the step, which presses it down: a = 0.5 mm - g h^2.
+ */
+static void pressed(void)
+{
+  const double h = 1e-3, off = 1e-3;
+  perp_model *m = run_model(&ctx, 2);
+  perp_model_gravity(m, G);
+  for (int i = 0; i < 2; i++)
+    run_body(
+        &ctx, m,
+        (perp_body_def){ .mass = { .mass = 1, .inertia = { [8] = 0.1 } }, .x = { 0, RADIUS + i } });
+  run_joint(&ctx, m,
+            (perp_joint_def){ .kind = PERP_JOINT_BALL,
+                              .a = 0,
+                              .b = 1,
+                              .anchor_a = { 0, 0.5 },
+                              .anchor_b = { 0, -0.5 } });
+  const perp_shape_def disk = { .kind = PERP_SHAPE_SPHERE, .radius = RADIUS },
+                       ground = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD };
+  if (perp_model_add_shape(&ctx, m, &disk, NULL) != PERP_OK ||
+      perp_model_add_shape(&ctx, m, &ground, NULL) != PERP_OK)
+    bail("%s", ctx.msg);
+  run_finish(&ctx, m);
+  const double q[6] = { 0, RADIUS, 0, 0, RADIUS + 1 + off, 0 }, v[6] = { 0 };
+  double t;
+  const double *q1, *v1;
+  perp_step_info info;
+  perp_sim *sim = run_start(
+      &ctx, m,
+      (run_parts){ "moreau-jean:projection=direct", .lcp = "dantzig", .contact = "frictionless" },
+      h);
+  if (perp_sim_restart(&ctx, sim, 0, q, v) != PERP_OK ||
+      perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK || info.reason < 0)
+    bail("projection of a joint that is open: %s", ctx.msg);
+  perp_sim_state(sim, &t, &q1, &v1);
+  near(q1[4] - q1[1] - 1, 0, 1e-9, 0, "a joint that is open is closed");
+  near(q1[1] - RADIUS, off / 2 - G * h * h, 1e-8, 0, "which lifts what the step has pressed");
+  perp_sim_destroy(sim);
+  perp_model_destroy(m);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -221,6 +281,9 @@ int main(void)
     bounces("nonsmooth-alpha", alpha, e);
     bounces("nonsmooth-alpha:rho=0.2", alpha, e);
   }
+  tolerated("moreau-jean", 2e-3, true);
+  tolerated("moreau-jean", 1e-12, false);
+  pressed();
   order("moreau-jean", 2);
   order("moreau-jean:theta=1", 1);
   order("moreau-jean:projection=combined", 2);
