@@ -140,25 +140,21 @@ static void follow_joint_places(int dim, const perp_goal_at *at, const perp_body
 }
 
 /* With z = R_inner' (p_outer - x_inner): C = n . (z - anchor) - q_ref, zdot = R_inner' (u_outer -
- * v_inner) - w_inner x z. */
+ * v_inner) - w_inner x z, which the slider keeps along n: n . (w_inner x zdot) = 0. */
 static void follow_joint_slides(const perp_follow *follow, const perp_goal_at *at,
                                 const perp_follow_ends *ends, follow_rows *to)
 {
   const perp_body_state *A = ends->inner, *B = ends->outer;
   const double *n = follow->axis_p;
-  double p[3], z[3], u[3], rel[3], zdot[3], spin[3], turn[3], bend[3], in[3], a[3], b[3];
+  double p[3], z[3], u[3], rel[3], turn[3], bend[3], in[3], a[3];
   perp_body_point(B, follow->anchor_c, p);
   for (int k = 0; k < 3; k++) p[k] -= A->x[k];
   perp_turn_back(3, A->R, p, z);
   perp_body_spin(B, follow->anchor_c, u);
   for (int k = 0; k < 3; k++) u[k] += B->v[k] - A->v[k];
   perp_turn_back(3, A->R, u, rel);
-  perp_cross(A->w, z, spin);
   to->C[0] = -at->q[0];
-  for (int k = 0; k < 3; k++) {
-    to->C[0] += n[k] * (z[k] - follow->anchor_p[k]);
-    zdot[k] = rel[k] - spin[k];
-  }
+  for (int k = 0; k < 3; k++) to->C[0] += n[k] * (z[k] - follow->anchor_p[k]);
   if (to->Ct != NULL) to->Ct[0] = -at->u[0];
   if (to->gamma != NULL) {
     perp_cross(B->w, follow->anchor_c, turn);
@@ -166,9 +162,8 @@ static void follow_joint_slides(const perp_follow *follow, const perp_goal_at *a
     perp_turn(3, B->R, bend, p);
     perp_turn_back(3, A->R, p, in);
     perp_cross(A->w, rel, a);
-    perp_cross(A->w, zdot, b);
     to->gamma[0] = -at->udot[0];
-    for (int k = 0; k < 3; k++) to->gamma[0] += n[k] * (in[k] - a[k] - b[k]);
+    for (int k = 0; k < 3; k++) to->gamma[0] += n[k] * (in[k] - a[k]);
   }
   if (to->J_outer == NULL) return;
   double world[3], moment[3];

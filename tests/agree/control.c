@@ -356,6 +356,21 @@ static void prescribed(void)
     }
 }
 
+/* A root that is led along a turning motion, with links that are not: its rows turn with time, too,
+ * within a step of a method with stages. */
+static void led(void)
+{
+  static chain floats = { 3, 4, { B, HI, B, SL }, .floats = true, .scale = 0.3 };
+  const control pd = { "pd:frequency=0.5,ratio=0.1", PERP_ROOT_PRESCRIBED };
+  static const char *const methods[] = { "phem56", "esdirk", "radau5" };
+  for (int i = 0; i < 3; i++) {
+    const double d = runs_apart(&floats, pd, pd,
+                                (run_parts){ "acceleration", "dopri5", "", "post" },
+                                (run_parts){ methods[i] }, 5e-3, 0.3);
+    below(d, 1e-8, "a root that is led, under %s: %.2g off", methods[i], d);
+  }
+}
+
 /* Rows that follow one motion, along another one of the same chain: J v + C_t is the derivative of
  * C, J a + gamma that of J v + C_t.  `rows` of them are not 0. */
 static void rows_move(const char *spec, perp_control_root root, chain *c)
@@ -535,6 +550,7 @@ int main(void)
   muscles();
   implicit_order();
   prescribed();
+  led();
   static chain floats = { 3, 4, { B, HI, B, SL }, .floats = true, .scale = 0.3 },
                floats_plane = { 2, 4, { HI, HI, SL, HI }, .floats = true, .scale = 0.5 };
   chain *all[] = { &mixed, &mixed_turned, &plane, &floats, &floats_plane };
