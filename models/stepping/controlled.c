@@ -10,9 +10,10 @@
 enum { ROWS = PERP_EXTRAPOLATION_ROWS, TRIALS = 200, DOUBTS = 3 };
 enum { LEAD = 2 }; /* parts of a row that are not looked at: they depend on how the step begins */
 /* What is extrapolated, [nv] each: q1 [-] q and v at the end; what v has changed by after the lead;
- * kinks of the first part behind it against the step before and against the next part, of the last
- * two parts, and behind the end; and H times the acceleration there. */
-enum { MOVE, SPEED, JUMP, START, FIRST, LAST, END, RATE, COLUMNS };
+ * kinks of the first part behind it against the step before, of the last two parts, and behind the
+ * end; and H times the acceleration there.  Rows see one elsewhere: their parts end at other times.
+ */
+enum { MOVE, SPEED, JUMP, START, LAST, END, RATE, COLUMNS };
 static const double SMOOTH = 0.1; /* of the accuracy: what a smooth step may err in 1 / rate */
 static const double SHORT = 1e-3; /* 1 / rate: a shorter step may err as one of this length */
 static const double EVENT = 0.1;  /* of the accuracy: what the shortest step moves */
@@ -173,7 +174,6 @@ static void controlled_kinks(perp_controlled *controlled, const trial *p, int i,
     if (i + 1 == LEAD) row[JUMP * nv + k] = v[k] - controlled->v[k];
     if (i == LEAD)
       row[START * nv + k] = controlled->follows ? n * change - p->h * controlled->a[k] : 0;
-    if (i == LEAD + 1) row[FIRST * nv + k] = kink;
     if (i + 1 == n) row[LAST * nv + k] = row[END * nv + k] = kink;
     if (i >= n) row[END * nv + k] = (i > n ? row[END * nv + k] : 0) + kink;
     row[RATE * nv + k] = n * change;
@@ -273,8 +273,7 @@ static perp_status controlled_try(perp_ctx *ctx, perp_controlled *controlled, tr
                     controlled->rate);
     kink[JUMP] = controlled_norm(controlled, best + JUMP * nv) /
                  (KINK * controlled->accuracy * controlled->rate);
-    const double inside = fmax(fmax(error, kink[JUMP]),
-                               fmax(kink[START], fmax(kink[FIRST], kink[LAST])));
+    const double inside = fmax(fmax(error, kink[JUMP]), fmax(kink[START], kink[LAST]));
     p->ahead = !(kink[END] <= 1) && inside <= 1;
     const double ratio = fmax(inside, kink[END]);
     p->ratio = isnan(error + inside + ratio) ? HUGE_VAL : ratio;
