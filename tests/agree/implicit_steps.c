@@ -367,6 +367,51 @@ static void tolerance(const char *method, double within, int order)
   }
 }
 
+/* Multipliers are those of one motion at every step, from the first ones on: second differences are
+ * h^2 times a rate, not h.  *off: of joints and their rates, afterwards. */
+static double bend_of(const char *method, double h, double *size, double *off)
+{
+  enum { HOW_MANY = 12 };
+  perp_scene s = run_open(&ctx, "four-bar");
+  const perp_model *m = s.model;
+  const int rows = perp_model_m(m);
+  perp_sim *sim = run_start(&ctx, s.model, (run_parts){ .formulation = method }, h);
+  double lambda[3][64], bend = 0, C[64], rate[64];
+  *size = *off = 0;
+  for (int k = 0; k < HOW_MANY; k++) {
+    perp_step_info info;
+    double t;
+    const double *q, *v, *now = lambda[k % 3], *last = lambda[(k + 2) % 3],
+                         *before = lambda[(k + 1) % 3];
+    if (perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK || info.reason < 0)
+      bail("%s: %s", method, ctx.msg);
+    memcpy(lambda[k % 3], info.lambda, (size_t)rows * sizeof *info.lambda);
+    for (int i = 0; i < rows && k >= 2; i++) {
+      bend = fmax(bend, fabs(now[i] - 2 * last[i] + before[i]));
+      *size = fmax(*size, fabs(now[i]));
+    }
+    perp_sim_state(sim, &t, &q, &v);
+    perp_model_error(m, t, q, C);
+    perp_model_rate(m, t, q, v, rate);
+    for (int i = 0; i < rows; i++) *off = fmax(*off, fmax(fabs(C[i]), fabs(rate[i])));
+  }
+  perp_sim_destroy(sim);
+  perp_scene_destroy(&s);
+  return bend;
+}
+
+/* holds: joints and their rates are at rounding, in long steps, too */
+static void steady(const char *method, bool holds)
+{
+  double size, off;
+  const double bend = bend_of(method, 2e-3, &size, &off);
+  below(bend, 5e-5 * size, "%s: multipliers of the first steps bend by %.2g of %.2g N", method,
+        bend, size);
+  if (!holds) return;
+  bend_of(method, 2e-2, &size, &off);
+  below(off, 1e-13, "%s: joints and their rates are off by %.2g", method, off);
+}
+
 /* Between the ends of a step: order 4 of the step, both ends exactly, and nothing outside. */
 static void radau_dense(void)
 {
@@ -505,5 +550,20 @@ int main(void)
   stiff_orders();
   tolerance("esdirk", 10, 3);
   radau_dense();
+  static const struct {
+    const char *method;
+    bool holds;
+  } all[] = { { "phem56", true },
+              { "esdirk", true },
+              { "variational", true },
+              { "radau5", false },
+              { "bdf:order=3", false },
+              { "bdf:order=5", false },
+              { "hht", false },
+              { "generalized-alpha", false },
+              { "augmented-lagrangian", true },
+              { "coordinate-partitioning", true },
+              { "tangent-coordinates", true } };
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) steady(all[i].method, all[i].holds);
   return tap_done();
 }

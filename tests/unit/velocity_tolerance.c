@@ -218,7 +218,7 @@ static void test_sum_of_parts(void)
 {
   static const uint64_t ids[3][3] = { { 1, 3, 5 }, { 2, 3, 7 }, { 3, 5, 5 } };
   static const int n[3] = { 3, 3, 2 };
-  static const double h[3] = { 0.1, 0.3, 0.6 };
+  static const double h[3] = { 0.2, 0.6, 1.2 }; /* weights 0.1, 0.3, 0.6 */
   /* id -> impulse along x, y, z and the gap of the last part that has it */
   static const struct {
     uint64_t id;
