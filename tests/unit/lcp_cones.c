@@ -9,6 +9,8 @@
 #include "tests/lcp_rel.h"
 #include "tests/tap.h"
 
+#include <lapacke.h>
+#undef I /* of complex numbers */
 #include <stdlib.h>
 #include <string.h>
 
@@ -350,6 +352,103 @@ static void check_kamino(void)
   perp_lcp_problem_free(&q);
 }
 
+/* ---- acceleration, iterate by iterate ---- */
+
+enum { SMALL = 6, ITERATES = 60 };
+static double iterate[ITERATES][SMALL];
+static int n_iterates;
+
+static void iterates(void *user, const perp_trace_event *e)
+{
+  (void)user;
+  if (strcmp(e->what, "iteration") != 0 || n_iterates == ITERATES) return;
+  memcpy(iterate[n_iterates++], e->x, sizeof iterate[0]);
+}
+
+/* x of (A + c D) x = y, y overwritten */
+static void small_solve(double c, double *y)
+{
+  double K[SMALL * SMALL];
+  memcpy(K, A, sizeof K);
+  for (int i = 0; i < SMALL; i++) K[i * (SMALL + 1)] += c * A[i * (SMALL + 1)];
+  if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', SMALL, 1, K, SMALL, y, SMALL) != 0) bail("dposv");
+}
+
+/* The next iterate of Goldstein et al. 2014, algorithm 8, on x >= 0, with the state y, z (where an
+ * iteration begins), those before, a and c. */
+typedef struct goldstein {
+  double x[SMALL], y[SMALL], z[SMALL], y_last[SMALL], z_last[SMALL], a, c;
+} goldstein;
+
+static void goldstein_next(goldstein *s, double rho, double eta)
+{
+  double x[SMALL], y[SMALL], z[SMALL], c = 0;
+  for (int i = 0; i < SMALL; i++)
+    x[i] = A[i * (SMALL + 1)] * (eta * s->x[i] + rho * s->y[i]) + s->z[i] - b[i];
+  small_solve(rho + eta, x);
+  for (int i = 0; i < SMALL; i++) {
+    const double d = A[i * (SMALL + 1)];
+    y[i] = fmax(0, x[i] - s->z[i] / (rho * d));
+    z[i] = s->z[i] - rho * d * (x[i] - y[i]);
+    c += (z[i] - s->z[i]) * (z[i] - s->z[i]) / (rho * d) +
+         rho * d * (y[i] - s->y[i]) * (y[i] - s->y[i]);
+  }
+  memcpy(s->x, x, sizeof x);
+  if (c < 0.999 * s->c) {
+    const double next = (1 + sqrt(1 + 4 * s->a * s->a)) / 2;
+    for (int i = 0; i < SMALL; i++) {
+      s->y[i] = y[i] + (s->a - 1) / next * (y[i] - s->y_last[i]);
+      s->z[i] = z[i] + (s->a - 1) / next * (z[i] - s->z_last[i]);
+    }
+    memcpy(s->y_last, y, sizeof y);
+    memcpy(s->z_last, z, sizeof z);
+    s->a = next;
+    s->c = c;
+  } else {
+    memcpy(s->y, s->y_last, sizeof y);
+    memcpy(s->z, s->z_last, sizeof z);
+    s->a = 1;
+    s->c /= 0.999;
+  }
+}
+
+static void check_accelerated(perp_rng *g)
+{
+  double off = 0;
+  int restarts = 0;
+  for (int problem = 0; problem < 20; problem++) {
+    double J[SMALL][SMALL], x[SMALL] = { 0 };
+    goldstein s = { .a = 1, .c = HUGE_VAL };
+    perp_stats stats;
+    for (int i = 0; i < SMALL; i++) {
+      fric_of[i] = -1, mu[i] = 0, cone[i] = 0;
+      b[i] = perp_rng_uniform(g, -1, 1);
+      for (int k = 0; k < SMALL; k++) J[i][k] = perp_rng_uniform(g, -1, 1) * (1 + 3 * (i % 3));
+    }
+    for (int i = 0; i < SMALL; i++)
+      for (int j = 0; j < SMALL; j++) {
+        A[i + j * SMALL] = i == j ? 0.01 : 0;
+        for (int k = 0; k < SMALL; k++) A[i + j * SMALL] += J[i][k] * J[j][k];
+      }
+    const perp_lcp p = {
+      .n = SMALL, .A = A, .lda = SMALL, .b = b, .fric_of = fric_of, .mu = mu, .cone = cone
+    };
+    n_iterates = 0;
+    ctx.trace = iterates;
+    solve("admm:refactor=0,accelerate=true,rho=0.05,eta=1e-6", &p, 1e-12, x, &stats);
+    ctx.trace = NULL;
+    memcpy(s.z, b, sizeof s.z); /* A 0 + b */
+    memcpy(s.z_last, b, sizeof s.z);
+    for (int i = 0; i < n_iterates; i++) {
+      goldstein_next(&s, 0.05, 1e-6);
+      restarts += s.a == 1;
+      for (int k = 0; k < SMALL; k++) off = fmax(off, fabs(s.x[k] - iterate[i][k]));
+    }
+  }
+  ok(restarts > 20 && off < 1e-9,
+     "admm, accelerated: the iterates of algorithm 8 to %.2g, %d begin anew", off, restarts);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -366,6 +465,7 @@ int main(void)
   check_inner();
   check_penalty();
   check_kamino();
+  check_accelerated(g);
   perp_rng_destroy(g);
   return tap_done();
 }
