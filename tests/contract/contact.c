@@ -350,6 +350,36 @@ static void check_limit(const subject *x, void *ws, const island *s)
   below(worst, near_zero, "%s: with mu = 0 the normals are those without friction", x->who);
 }
 
+/* The last contact taken as rows of a joint, which come to rest; A between other numbers, of which
+ * nothing is read. */
+static void check_joint(const subject *x, void *ws, const island *s)
+{
+  enum { LD = ROWS + 2 };
+  double impulse[2][ROWS] = { { 0 } }, u[ROWS], slip[NC] = { 0 }, A[LD * (ROWS + 2)], off = 0;
+  perp_contact_count count = { 0 };
+  if (!(x->lcp.d->caps & PERP_LCP_FREE)) return;
+  perp_contact_island rows = s->dense;
+  rows.nc = NC - 1;
+  rows.joints = s->r;
+  perp_status status = x->d->solve(&ctx, ws, &rows, impulse[0], slip, &count);
+  velocity(s, impulse[0], u);
+  for (int i = s->r * rows.nc; i < s->n; i++) off = fmax(off, fabs(u[i]));
+  ok(status == PERP_OK && count.failures == 0 && off < near_zero,
+     "%s: rows of a joint come to rest, to %.2g", x->who, off);
+  for (int i = 0; i < LD * (ROWS + 2); i++) A[i] = (double)NAN;
+  for (int i = 0; i < s->n; i++)
+    for (int j = 0; j < s->n; j++) A[1 + i + LD * (1 + j)] = s->A[i + s->n * j];
+  rows.A = A + 1 + LD;
+  rows.lda = LD;
+  memset(slip, 0, sizeof slip);
+  void *other = create(x);
+  status = x->d->solve(&ctx, other, &rows, impulse[1], slip, &count);
+  x->d->destroy(other);
+  ok(status == PERP_OK && count.failures == 0 && all_finite(s->n, impulse[1]) &&
+         largest(s->n, impulse[0], impulse[1]) < near_zero,
+     "%s: ... and nothing is read beside A", x->who);
+}
+
 static void check_refusals(const subject *x, void *ws, island *s)
 {
   double impulse[ROWS] = { 0 }, slip[NC] = { 0 };
@@ -533,6 +563,7 @@ static void contract(const perp_contact_desc *d, const char *lcp, int dim)
     if (friction[i] == 0) check_limit(&x, ws, &s);
   }
   check_known(&x, ws);
+  check_joint(&x, ws, &s);
   check_refusals(&x, ws, &s);
   check_memory(&x, ws, &s);
   check_observer(&x, ws, &s);
