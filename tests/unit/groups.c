@@ -2,6 +2,7 @@
 /* Simulation groups: who is with whom, merging in a transaction, rollback, parting, idleness, steps
  * of their own (Vondrak 2005, sections 7.1-7.3). */
 #include "experiments/scenes/scene_file.h"
+#include "models/contact/step/swept_bounds.h"
 #include "models/multibody/model_private.h"
 #include "models/multibody/subset.h"
 #include "tests/run_model.h"
@@ -48,6 +49,46 @@ static double at(const perp_sim *sim)
   const double *q, *v;
   perp_sim_state(sim, &t, &q, &v);
   return t;
+}
+
+/* ---- hulls that meet ---- */
+
+/* Components of balls, all of which move, by all pairs.  16: no room behind a list. */
+static void meeting(int n, double room)
+{
+  enum { MOST = 40 };
+  perp_model *model = run_model(&ctx, 3);
+  perp_swept_bounds *hulls;
+  perp_rng *rng = perp_rng_create((uint64_t)n);
+  double q[MOST][7];
+  int root[MOST], known[MOST], wrong = 0, parts = 0;
+  for (int i = 0; i < n; i++) ball(model, i, 0, 0, 0);
+  run_finish(&ctx, model);
+  if (perp_swept_bounds_create(&ctx, model, 0, &hulls) != PERP_OK) bail("%s", ctx.msg);
+  for (int trial = 0; trial < 20; trial++) {
+    for (int i = 0; i < n; i++) {
+      for (int c = 0; c < 7; c++) q[i][c] = c < 3 ? perp_rng_uniform(rng, 0, room) : c == 3;
+      perp_swept_bounds_begin(hulls, i, q[i]);
+      known[i] = i;
+    }
+    perp_swept_bounds_components(hulls, root);
+    for (bool more = true; more;) {
+      more = false;
+      for (int i = 0; i < n; i++)
+        for (int k = 0; k < n; k++) {
+          double far = 0;
+          for (int c = 0; c < 3; c++) far = fmax(far, fabs(q[i][c] - q[k][c]));
+          if (far > 2 * RADIUS || known[k] <= known[i]) continue;
+          known[k] = known[i];
+          more = true;
+        }
+    }
+    for (int i = 0; i < n; i++) wrong += root[i] != known[i], parts += root[i] == i;
+  }
+  ok(wrong == 0 && parts > 20 && parts < 20 * n, "%d balls: %d components", n, parts);
+  perp_rng_destroy(rng);
+  perp_swept_bounds_destroy(hulls);
+  perp_model_destroy(model);
 }
 
 /* ---- the model of some bodies ---- */
@@ -375,6 +416,8 @@ int main(void)
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
+  meeting(16, 0.8);
+  meeting(40, 1.2);
   subsets();
   merging();
   bystander();
