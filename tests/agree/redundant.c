@@ -220,15 +220,21 @@ static ending run(perp_model *model, run_parts parts, double h, double t_end)
   return end;
 }
 
+/* NaN stays NaN */
+static double larger(double x, double y)
+{
+  return x >= y || isnan(x) ? x : y;
+}
+
 /* the largest distance of a body, or angle */
 static double apart(const perp_model *model, const double *q, const double *ref)
 {
   double most = 0;
   for (int b = 0; b < perp_model_bodies(model); b++) {
     double turn[3];
-    for (int i = 0; i < 3; i++) most = fmax(most, fabs(q[7 * b + i] - ref[7 * b + i]));
+    for (int i = 0; i < 3; i++) most = larger(most, fabs(q[7 * b + i] - ref[7 * b + i]));
     perp_quat_difference(ref + 7 * b + 3, q + 7 * b + 3, turn);
-    most = fmax(most, sqrt(perp_dot(3, turn, turn)));
+    most = larger(most, sqrt(perp_dot(3, turn, turn)));
   }
   return most;
 }
@@ -348,7 +354,7 @@ static void least_norm(const mechanism *m)
     perp_step_info info;
     double worst = 0;
     must(perp_sim_step(&ctx, sim, 1, &info));
-    for (int i = 0; i < rows; i++) worst = fmax(worst, fabs(info.lambda[i] - exact[i]));
+    for (int i = 0; i < rows; i++) worst = larger(worst, fabs(info.lambda[i] - exact[i]));
     ok(worst <= 1e-9 * size, "%s: %s: multipliers of least norm within %.1e of the largest",
        m->name, kkt->name, worst / size);
     perp_sim_destroy(sim);
