@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows that hold a joint to a reference, C(q, t) = 0.
  *
- *      turning   C = vee(E - E') / 2,  E = R_ref' R,   R: outer to inner body
- *                with w = w_outer - R' w_inner - E' w_ref and B = (tr(E) 1 - E') / 2:   Cdot = B w,
- *                C.. = B wdot + (tr(Edot) 1 - Edot') / 2 w,   Edot = E [w]x,
- *                wdot = (w_outer - R' w_inner) x R' w_inner + w x E' w_ref - E' wdot_ref   where
- * nothing else accelerates moving    C = x - x_ref of a root, n . (p_outer - p_inner) - q_ref of a
- * slider
+ * Turning, with E = R_ref' R, R: outer to inner body, w = w_outer - R' w_inner - E' w_ref and
+ * B = (tr(E) 1 - E') / 2:
+ *
+ *      C = vee(E - E') / 2,   Cdot = B w,   C.. = B wdot + (tr(Edot) 1 - Edot') / 2 w
+ *
+ *      Edot = E [w]x,   wdot = (w_outer - R' w_inner) x R' w_inner + w x E' w_ref - E' wdot_ref
+ *
+ * where nothing else accelerates.  Moving: C = x - x_ref of a root, n . (p_outer - p_inner) - q_ref
+ * of a slider.
  *
  * C is smooth everywhere and 0 where E is 1; it is the sine of what is left to turn. */
 #include "models/figures/control_private.h"

@@ -6,9 +6,15 @@
  * impulses and mass in the middle, and satisfies constraints and contacts at the end; the position
  * moves with the mean velocity:
  *
- *      M v+ = M v + h f(t + h/2, q_m, v_m) + J(q_m)' lambda + J_c(q_m)' lambda_c,   q+ = q [+] h (v
- * + v+) / 2 J(q_m) v+ + h/2 (Jdot v)_m = feedback 0 <= lambda_n  perp  n . J_c(q_m) v+ + (n .
- * J_c(q*) - n . J_c(q_m)) v* + g_m / h >= 0,   friction likewise
+ *      M v+ = M v + h f(t + h/2, q_m, v_m) + J(q_m)' lambda + J_c(q_m)' lambda_c
+ *
+ *      q+ = q [+] h (v + v+) / 2
+ *
+ *      J(q_m) v+ + h/2 (Jdot v)_m = feedback
+ *
+ *      0 <= lambda_n  perp  n . J_c(q_m) v+ + (n . J_c(q*) - n . J_c(q_m)) v* + g_m / h >= 0
+ *
+ * and friction likewise,
  *
  * with the middle q_m = q [+] h (3 v + v*) / 8, v_m = (v + v*) / 2 and the end q* = q [+] h (v +
  * v*) / 2 of a prediction v*, which is a step of the formulation velocity.  What v* says of the end
@@ -19,12 +25,13 @@
  * mean of both ends, not the end, which is of first order where that direction turns (not on
  * belts). Between events: order 2 of q and v.
  *
- * Events end a part of the step (event-capturing schemes of higher order: Acary 2012):
+ * Events end a part of the step (event-capturing schemes of higher order: Acary 2012).  A gap
+ * closes faster than `threshold`: the part ends where it is zero, and an impact follows,
  *
- *      a gap closes     faster than `threshold`: the part ends where it is zero, and an impact
- * follows, M v+ = M v + J' lambda + J_c' lambda_c,  0 <= lambda_n  perp  n . J_c v+ + e n . J_c v
- * >= 0 a contact slides that has stuck, where mu_dynamic < mu: the part ends where the force that
- * holds it is mu lambda_n, from the forces in the middle of this part and the one before
+ *      M v+ = M v + J' lambda + J_c' lambda_c,   0 <= lambda_n  perp  n . J_c v+ + e n . J_c v >= 0
+ *
+ * A contact slides that has stuck, where mu_dynamic < mu: the part ends where the force that holds
+ * it is mu lambda_n, from the forces in the middle of this part and the one before,
  *
  * so that both have errors of h^2.  A contact that opens, slides to a stop or closes below the
  * threshold needs no end: forces are continuous there, or velocities are, and a step that has such
