@@ -244,7 +244,7 @@ static void numbers(void)
 
   for (int dim = 2; dim <= 3; dim++) {
     char text[64];
-    snprintf(text, sizeof text, "particles:side=4,spacing=1.3,dim=%d", dim);
+    snprintf(text, sizeof text, "particles:side=4,spacing=1.3,speed=2,drift=0.3,dim=%d", dim);
     must_open(text, &s);
     const int n = perp_model_bodies(s.model), nq = dim == 3 ? 7 : 3;
     double least = HUGE_VAL, sum[3] = { 0 };
@@ -260,6 +260,16 @@ static void numbers(void)
     }
     ok(n == (dim == 3 ? 64 : 16), "%s: %d particles", text, n);
     near(least, 1.3, 1e-14, 0, "%s: distance of neighbours", text);
+    perp_model_momentum(s.model, perp_model_q0(s.model), perp_model_v0(s.model), P, L);
+    near(P[0], 0.3 * n, 1e-13, 0, "%s: the centre of mass drifts along x", text);
+    below(hypot(P[1], P[2]), 1e-13, "%s: and not across", text);
+    /* 2 J for each direction; dim (n - 1) squares of normal numbers vary by sqrt(2) of their root
+     */
+    const double free = dim * (n - 1);
+    double moving, still;
+    perp_model_energy(s.model, 0, perp_model_q0(s.model), perp_model_v0(s.model), &moving, &still);
+    near((moving - 0.5 * n * 0.3 * 0.3) / (2 * free), 1, 4 * sqrt(2 / free), 0, "%s: the speeds",
+         text);
     below(hypot(hypot(sum[0], sum[1]), sum[2]), 1e-13, "%s: around the origin", text);
     perp_scene_destroy(&s);
   }
