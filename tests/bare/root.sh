@@ -4,8 +4,10 @@
 #
 # bare_root_new WHAT     unpacks it, with the way to the packages; a reader without the means ends with status 77
 # inside USER COMMAND    runs in it
+# Two roots at a time: another root and archives are set between.
 home=${PERP_BARE:-/var/cache/perp-bare}
 root=$home/root
+archives=$home/archives
 suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 
 skip() { printf '\n**** SKIPPED: %s. %s on a bare machine. ****\n\n' "$1" "$bare_what"; exit 77; }
@@ -47,7 +49,7 @@ bare_root_new() { # WHAT
 
 # in a file system of its own, so that nothing stays mounted; standard input is empty, as for a job
 inside() { # USER COMMAND
-  mkdir -p "$home/archives/partial"
+  mkdir -p "$archives/partial"
   unshare -m bash -c '
     set -e
     mount --bind "$1" "$1" # a root to be mounted on: some tests unshare
@@ -57,5 +59,5 @@ inside() { # USER COMMAND
     mkdir -p "$1/var/cache/apt/archives"
     mount --bind "$4" "$1/var/cache/apt/archives" # downloaded once
     exec chroot "$1" su - "$2" -s /bin/sh -c "$3"' inside "$root" "$1" \
-    "export LC_ALL=C.UTF-8 http_proxy='${http_proxy:-}' https_proxy='${https_proxy:-}'; $2" "$home/archives" </dev/null
+    "export LC_ALL=C.UTF-8 http_proxy='${http_proxy:-}' https_proxy='${https_proxy:-}'; $2" "$archives" </dev/null
 }
