@@ -18,8 +18,10 @@ bool perp_motion_retarget(perp_diag *diag, const perp_bvh *motion, const perp_bv
  * `at`:
  *
  *      places      x = (1 - b) x_1(t) + b x_2(t - at)
- *      rotations   R = R_1 exp(b log(R_1' R_2)),   b = b((t - at) / over) of
- * models/figures/blend.h
+ *
+ *      rotations   R = R_1 exp(b log(R_1' R_2))
+ *
+ * with b = b((t - at) / over) of models/figures/blend.h:
  *
  * linear and spherical linear interpolation; joints by their names, skeleton and frame time of the
  * first.  follow: the second one is shifted along the ground to where the root of the first is at

@@ -7,8 +7,10 @@
  * the curve goes from one to the other,
  *
  *      numbers      y(t) = (1 - b) P_i + b P_i+1
- *      rotations    R(t) = P_i exp(b log(P_i^-1 P_i+1)),      b(s) = s^6 (462 - 1980 s + 3465 s^2 -
- * 3080 s^3 + 1386 s^4 - 252 s^5)
+ *
+ *      rotations    R(t) = P_i exp(b log(P_i^-1 P_i+1))
+ *
+ *      b(s) = s^6 (462 - 1980 s + 3465 s^2 - 3080 s^3 + 1386 s^4 - 252 s^5)
  *
  * with s from 0 to 1, five derivatives of b zero at both ends: the curve goes through its knots and
  * has five continuous derivatives, at the knots those of P_i.  It is Overhauser's blend of

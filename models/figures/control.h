@@ -6,15 +6,26 @@
  * the error e of a joint, which of a ball joint is the rotation vector from what is to what should
  * be in the frame of the outer body, e = log(R' R_ref), and edot = R' R_ref u_ref - u:
  *
- *      feed-forward               tau = tau_ref
- *      pd                         tau = k e + c edot
- *      feed-forward+pd            tau = tau_ref + k e + c edot
- *      muscle                     tau_i = tau_ref_i + |tau_ref_i| (stiffness e_i + damping edot_i)
- * (Cline 2002, eq. 5.6 and 5.7) implicit-pd                tau = k e + c edot at the end of the
- * step feed-forward+implicit-pd   tau_ref at its start, and that soft                       edot +
- * 2 pi rate e = 0 at the end of the step, as far as |tau_i| <= max_force prescribed e = 0: rows of
- * a joint, C(q, t) = 0 markers                    F = -k (p - p_ref) - c (pdot - pdot_ref) at three
- * points of each segment
+ *      feed-forward                tau = tau_ref
+ *
+ *      pd                          tau = k e + c edot
+ *
+ *      feed-forward+pd             tau = tau_ref + k e + c edot
+ *
+ *      muscle                      tau_i = tau_ref_i + |tau_ref_i| (stiffness e_i + damping edot_i)
+ *
+ *      implicit-pd                 tau = k e + c edot at the end of the step
+ *
+ *      feed-forward+implicit-pd    tau_ref at its start, and that
+ *
+ *      soft                        edot + 2 pi rate e = 0 at the end of the step
+ *
+ *      prescribed                  e = 0: rows of a joint, C(q, t) = 0
+ *
+ *      markers                     F = -k (p - p_ref) - c (pdot - pdot_ref)
+ *
+ * Muscle: Cline 2002, eq. 5.6 and 5.7.  Soft: as far as |tau_i| <= max_force.  Markers: at three
+ * points of each segment.
  *
  * The first four are forces, at the state where forces are asked for; on the level of velocities
  * that is the start of a step. implicit-pd and soft are servos of the model (perp_drive_def): rows

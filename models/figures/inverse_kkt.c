@@ -8,10 +8,16 @@
  * both bodies:
  *
  *      ball        u = w_c - R_c' R_p w_p
- *      hinge       u = n . (R_c w_c - R_p w_p),  n the axis in the world;  universal: both axes,
- * which are orthogonal slider      u = n . (velocity of the point of c - that of the point of p
- * that coincides with it) distance    the same velocity across the rod, divided by its length, and
- * the rates of a ball
+ *
+ *      hinge       u = n . (R_c w_c - R_p w_p),  n the axis in the world
+ *
+ *      universal   both axes, which are orthogonal
+ *
+ *      slider      u = n . (velocity of the point of c - that of the point of p)
+ *
+ *      distance    the same velocity across the rod, divided by its length, and the rates of a ball
+ *
+ * Of a slider the point of p is the one that coincides with that of c.
  *
  * M a = f + G' mu, G a = G a_given: mu = (lambda, tau).  Nothing here asks the recursion. */
 #include "models/figures/inverse_private.h"

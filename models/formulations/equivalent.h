@@ -4,10 +4,13 @@
  * Mechanics does not change under a reflection, nor does it number bodies.  A method whose answer
  * does is decided by rounding, by the directions of its tangents, or by the order of its sweeps.
  *
- *      mirrored   x -> -x, S = diag(-1, 1, 1): vectors u -> S u, axial vectors (w, torques) u -> -S
- * u, orientations R -> S R S, inertia I -> S I S; body frames are mirrored as well reversed bodies,
- * joints, shapes and corners in the opposite order shuffled   element i is the one of number (1 + i
- * k) mod n, with the k next to n / 1.618 that has no divisor in common with n
+ * Mirrored, x -> -x, with S = diag(-1, 1, 1), are vectors, axial vectors (w, torques), orientations
+ * and inertia, and body frames as well:
+ *
+ *      u -> S u,   u -> -S u,   R -> S R S,   I -> S I S
+ *
+ * Reversed: bodies, joints, shapes and corners in the opposite order.  Shuffled: element i is the
+ * one of number (1 + i k) mod n, with the k next to n / 1.618 that has no divisor in common with n.
  *
  * Corners: the vertices of polytopes.  A box in the plane is turned in its frame by a half turn
  * (reversed) or a quarter turn (shuffled), so that another corner comes first; boxes in space stay

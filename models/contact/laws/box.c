@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Boxed friction: a friction pyramid whose axes are the tangents t1, t2,
  *
- *      |lambda_k| <= mu lambda_n,   lambda_k = limit  =>  t_k . u+ <= 0,   = -limit => >= 0,   else
- * = 0
+ *      |lambda_k| <= mu lambda_n
+ *
+ *      t_k . u+ <= 0 where lambda_k is at its upper limit, >= 0 at its lower one, else = 0
  *
  * for k = 1, 2 (Vondrak 2005, section 6.5.3; ODE's pyramid).  Each axis obeys a Coulomb law of its
  * own: exact in the plane and for sliding along an axis, off by up to the factor sqrt(2) between

@@ -15,12 +15,11 @@
  * Surfaces may resist spinning and rolling as well (shape.h): couples tau on b along the normal and
  * across it, of the relative angular velocity omega+ of b against a,
  *
- *      |tau_n| <= torsion lambda_n,   |tau_T| <= rolling lambda_n,   each opposed to its part of
- * omega+,
+ *      |tau_n| <= torsion lambda_n,   |tau_T| <= rolling lambda_n
  *
- * dissipating most, as friction does (Trinkle, Tzitzouris and Pang 2001, section 2; Goyal, Ruina
- * and Papadopoulos 1991 on torsion).  Sliding and spinning share no bound here: see elliptic.c for
- * that.
+ * each opposed to its part of omega+ and dissipating most, as friction does (Trinkle, Tzitzouris
+ * and Pang 2001, section 2; Goyal, Ruina and Papadopoulos 1991 on torsion).  Sliding and spinning
+ * share no bound here: see elliptic.c for that.
  *
  * Gaps and forces as positions have them: STAR 2012, eq. 18-20; Vondrak 2005, eq. 6.31. Rows of J_c
  * along a direction: Vondrak 2005, eq. 6.36 and 6.41; Cline 2002, eq. 4.14, 4.15, 4.17 and 4.18.

@@ -3,15 +3,17 @@
  * SAP of Castro et al. 2022, MuJoCo's pyramidal cone of Todorov 2014): the impulse is in the
  * friction cone, u+ in the dual one,
  *
- *      lambda in K,   (u_n + bias, u_T) in K*,   lambda . (u_n + bias, u_T) = 0,     K = {
- * |lambda_T| <= mu lambda_n },
+ *      lambda in K,   (u_n + bias, u_T) in K*,   lambda . (u_n + bias, u_T) = 0
+ *
+ *      K = { |lambda_T| <= mu lambda_n }
  *
  * which are the conditions of a convex programme, min lambda' A lambda / 2 + b' lambda over K.
  * Coulomb's law has u_n + mu |u_T| where this has u_n.  The generators d_k = n + mu t_k span K,
  * with the n_d directions t_k of `polyhedral`:
  *
- *      0 <= beta_k  perp  d_k . u+ + bias >= 0,      lambda_n = sum beta_k,   lambda_T = mu sum
- * beta_k t_k,
+ *      0 <= beta_k  perp  d_k . u+ + bias >= 0
+ *
+ *      lambda_n = sum beta_k,   lambda_T = mu sum beta_k t_k
  *
  * a pure LCP with the symmetric semidefinite matrix D' A D, D the generators of all contacts.  It
  * has a solution wherever some u+ has all d_k . u+ + bias >= 0, and the velocities are unique.  Its
@@ -21,15 +23,14 @@
  * The price: where a contact slides, u_n + bias = mu |u_T|.  With bias = gap / h a body that slides
  * floats, at the end of each step
  *
- *      gap = mu |u_T| h                                                                       (from
- * u_n = (gap+ - gap) / h)
+ *      gap = mu |u_T| h
  *
- * above the surface, first order in h, under the right normal force.  Where sliding begins at once
- * (a body set down at a speed, an impact along the surface) it leaves with u_n = mu |u_T|, whatever
- * h is, and hops.  On springs and dampers a body that slides and still presses them in is mu |u_T|
- * (h + c / k) higher than at rest.  Restitution: u_n = -e u_n- + mu |u_T|. Refused is what has no
- * such meaning: gap = false (each step that a contact slides would throw it off), least normal
- * impulses (Poisson's impacts), and accelerations.
+ * above the surface (from u_n = (gap+ - gap) / h), first order in h, under the right normal force.
+ * Where sliding begins at once (a body set down at a speed, an impact along the surface) it leaves
+ * with u_n = mu |u_T|, whatever h is, and hops.  On springs and dampers a body that slides and
+ * still presses them in is mu |u_T| (h + c / k) higher than at rest.  Restitution: u_n = -e u_n- +
+ * mu |u_T|. Refused is what has no such meaning: gap = false (each step that a contact slides would
+ * throw it off), least normal impulses (Poisson's impacts), and accelerations.
  *
  * Factored islands stay factored, with n_d rows a contact; those with soft contacts, whose S is no
  * longer diagonal, and those whose joints are eliminated are formed, dense. */

@@ -13,8 +13,9 @@
  * Stronge (1990): u and p go along the path of Routh, on which the normal impulse grows and
  * friction opposes the slip at each instant,
  *
- *      du/dp_n = A (1, -mu u_t / |u_t|),   or  du_t = 0  where the slip has stopped and the cone
- * holds it.
+ *      du/dp_n = A (1, -mu u_t / |u_t|),   or  du_t = 0
+ *
+ * where the slip has stopped and the cone holds it.
  *
  * Compression does the work W_c = int u_n dp_n < 0 on the normal; the impact ends when restitution
  * has given the part e^2 of it back: int u_n dp_n = -e^2 W_c.  Normal work is never positive in
@@ -24,9 +25,11 @@
  * Chatterjee and Ruina (1998), algebraic, with p_I = -u_n / A_nn n (no friction, plastic) and p_II
  * = -A^-1 u (sticking, plastic):
  *
- *      p = (1 + e) p_I + (1 + e_t) (p_II - p_I)                      where this is in the cone,
- * else p = (1 + e) p_I + kappa (p_II - p_I),   kappa = mu (1 + e) |p_I| / (|p_II,t| - mu n . (p_II
- * - p_I)),
+ *      p = (1 + e) p_I + (1 + e_t) (p_II - p_I)    where this is in the cone, else
+ *
+ *      p = (1 + e) p_I + kappa (p_II - p_I)
+ *
+ *      kappa = mu (1 + e) |p_I| / (|p_II,t| - mu n . (p_II - p_I))
  *
  * on the cone.  n . A (p_II - p_I) = 0: the rebound is e |u_n| whatever friction does.  p_I and
  * p_II - p_I are conjugate with respect to A, so that kinetic energy does not grow for 0 <= e <= 1

@@ -173,12 +173,11 @@ perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const 
  * A_ii, as rate / (h S) = omega^2 m and (1 - h rate) / (h S) = 2 zeta omega m.  A sweep of
  * Gauss-Seidel changes such a row by
  *
- *      -(u+ + S lambda + rate gap) / (A_ii + S) = -m c / (1 + c) (u+ + rate gap) - 1 / (1 + c)
- * lambda,
+ *      -(u+ + S lambda + rate gap) / (A_ii + S) = -m c / (1 + c) (u+ + rate gap) - lambda / (1 + c)
  *
- * the mass scale c / (1 + c) and impulse scale 1 / (1 + c) of the engines.  At rest the depth is
- * that of a spring that bears lambda / h: g A_ii m_b / (k omega^2) of a body of mass m_b on k alike
- * contacts, whatever the step.
+ * with the mass scale c / (1 + c) and impulse scale 1 / (1 + c) of the engines.  At rest the depth
+ * is that of a spring that bears lambda / h: g A_ii m_b / (k omega^2) of a body of mass m_b on k
+ * alike contacts, whatever the step.
  *
  * What such rows, or the feedback of a stabilization, push apart has a velocity that is none of the
  * motion: relax takes it out.  The same problem is solved again without softness and feedback (of

@@ -2,8 +2,9 @@
 /* Contacts corrected at the end of a step, on the velocity and on the acceleration level (Cline
  * 2002, section 3.4):
  *
- *      M dq = J' mu + J_c' lambda,   J dq = -C,   0 <= lambda  perp  gap + J_c dq >= 0,    q <- q
- * [+] dq M dv = J' mu + J_c' lambda,   J dv = 0,    0 <= lambda  perp  J_c (v + dv) >= 0
+ *      M dq = J' mu + J_c' lambda,  J dq = -C,  0 <= lambda perp gap + J_c dq >= 0,  q <- q [+] dq
+ *
+ *      M dv = J' mu + J_c' lambda,  J dv = 0,   0 <= lambda perp J_c (v + dv) >= 0
  *
  * The first moves bodies that penetrate apart without a velocity; contacts that are open may close.
  * The second stops closed contacts that approach, and takes energy only.  Both are frictionless, by

@@ -6,14 +6,21 @@
  * ones that anticipate it (Vondrak 7.3.5): with v^ the velocity without drives and K the response
  * of the jointed bodies,
  *
- *      w = J K J' lambda + S lambda + J v^ + bias,      lo <= lambda <= hi  perp  w          (lo-hi
- * LCP)
+ *      w = J K J' lambda + S lambda + J v^ + bias,      lo <= lambda <= hi  perp  w
  *
- *      limit    lambda in [0, inf)       bias = gap / h, or restitution x xdot in the step that
- * reaches the stop locked   free                     lower = upper motor    |lambda| <= h max_force
- * bias = -velocity servo    |lambda| <= h max_force  S = 1 / (h (h k + d)),  bias = k / (h k + d)
- * (x - target) - ... symplectic: S = 1 / (h d),  bias = k / d (x - target) - ..., and without d no
- * row: the force is in v^
+ * (lo-hi LCP).  Of a limit, lambda in [0, inf):
+ *
+ *      bias = gap / h, or restitution x xdot in the step that reaches the stop
+ *
+ * Of a locked drive lambda is free, and lower = upper.  Of a motor:
+ *
+ *      |lambda| <= h max_force,   bias = -velocity
+ *
+ * Of a servo, and of one that is symplectic:
+ *
+ *      |lambda| <= h max_force,   S = 1 / (h (h k + d)),   bias = k / (h k + d) (x - target) - ...
+ *
+ *      S = 1 / (h d),   bias = k / d (x - target) - ..., and without d no row: the force is in v^
  *
  * Limits and locked drives may give way (perp_compliance, islands.h): then S and alpha are those of
  * a spring at the end of the step, and a rebound is that of a rigid row.  Else a stop that is
@@ -92,12 +99,22 @@ void perp_drives_half(perp_drives *d, perp_drives_end end);
  * those of an impact at its start, of a prediction of its end, from there, and of the part itself,
  * from its middle.  With x and J of where k is evaluated, b = h stiffness / 4 + damping / 2,
  *
- *      servo   lambda = -h (stiffness (mean of x at both ends - target) + damping (mean of xdot -
- * velocity)), target and velocity in the middle: S = 1 / (h b), so that springs take no energy
- * motor   J v+ + (time to the end) Jdot v = velocity at the end
- *      limit   a row where it is reached, or will be slower than `threshold`; else it is open, and
- *              the part should end at the event.  Of an impact: xdot+ = -restitution xdot of what
- * is reached, motors without damping and bound hold their velocity
+ * Servo, with target and velocity in the middle, so that springs take no energy:
+ *
+ *      lambda = -h (stiffness (mean of x at both ends - target) + damping (mean xdot - velocity))
+ *
+ *      S = 1 / (h b)
+ *
+ * Motor:
+ *
+ *      J v+ + (time to the end) Jdot v = velocity at the end
+ *
+ * Limit: a row where it is reached, or will be slower than `threshold`; else it is open, and the
+ * part should end at the event.  Of an impact, of what is reached:
+ *
+ *      xdot+ = -restitution xdot
+ *
+ * and motors without damping and bound hold their velocity.
  *
  * A motor of bounded force that slips and stops within the part may slip back at once: the part
  * should end at that event, too. */

@@ -12,8 +12,9 @@
  * of least norm;
  *   2. where there are none, those of contacts that are a little and equally compliant,
  *
- *           w = A lambda + b + s (lambda - lambda_0),   s = 1e-2, 1e-4, 1e-6, 1e-9 of the mean of
- * A_ii, on contacts,
+ *           w = A lambda + b + s (lambda - lambda_0),   s = 1e-2, 1e-4, 1e-6, 1e-9
+ *
+ *      of the mean of A_ii, on contacts,
  *
  *      by the same law and solver, from no impulses.  Without friction they tend to the solution
  * nearest to lambda_0 as s goes to 0 (Tikhonov: Facchinei and Pang 2003, theorem 12.2.3; Cottle,

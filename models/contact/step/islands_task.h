@@ -11,8 +11,9 @@
 /* Rows that give way (Servin 2011; Lacoursiere 2007): -compliance lambda / h = C + relaxation Cdot,
  * taken at the end of the step, C+ = C + h J v+.  For an impulse lambda that is
  *
- *      J v+ + S lambda + alpha C = 0,   S = compliance / (h (h + relaxation)),   alpha = 1 / (h +
- * relaxation). */
+ *      J v+ + S lambda + alpha C = 0
+ *
+ *      S = compliance / (h (h + relaxation)),   alpha = 1 / (h + relaxation) */
 typedef struct perp_compliance {
   bool on;                       /* else rigid */
   double compliance, relaxation; /* m/N or rad/(N m), s */

@@ -2,11 +2,22 @@
 /* Drives under an ODE solver: what limits, motors and servo springs do in a step (Vondrak 2005,
  * sections 6.5 and 7.4; Loetstedt 1981 for the switching; STAR 2012, eq. 49).
  *
- *      limit    open; or it rests: 0 <= lambda  perp  xddot + 2 xdot / tau + gap / tau^2 >= 0, like
- * a contact locked   xddot + 2 xdot / tau + (x - lower) / tau^2 = 0 motor    holds its velocity:
- * xddot + (xdot - velocity) / tau = 0 with |lambda| <= max_force, complementary; or, slower or
- * faster than that, has the force max_force or -max_force servo    a force, -stiffness (x - target)
- * - damping (xdot - velocity), or +-max_force beyond its bound
+ * A limit is open; or it rests, like a contact:
+ *
+ *      0 <= lambda  perp  xddot + 2 xdot / tau + gap / tau^2 >= 0
+ *
+ * A locked drive:
+ *
+ *      xddot + 2 xdot / tau + (x - lower) / tau^2 = 0
+ *
+ * A motor holds its velocity, with |lambda| <= max_force, complementary; or, slower or faster than
+ * that, has the force max_force or -max_force:
+ *
+ *      xddot + (xdot - velocity) / tau = 0
+ *
+ * A servo is a force, or +-max_force beyond its bound:
+ *
+ *      -stiffness (x - target) - damping (xdot - velocity)
  *
  * An event, located, is where a limit is reached or left (its force falls through zero), a motor
  * reaches its velocity or no longer holds it (its force reaches the bound), or a servo its bound.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Impacts between two steps (Vondrak 2005, section 6.5.4; STAR 2012, sections 3.1.5 and 7.3):
  *
- *      M v+ = M v + J' lambda + J_c' lambda_c,   J v+ = J v,   0 <= lambda_n  perp  n . J_c v+ + e
- * n . J_c v >= 0
+ *      M v+ = M v + J' lambda + J_c' lambda_c,   J v+ = J v
+ *
+ *      0 <= lambda_n  perp  n . J_c v+ + e n . J_c v >= 0
  *
  * for approaches above the threshold (Newton; Poisson: see islands.c; laws of one contact:
  * islands_impact.c), e = 0 for others, with the friction of the contact model on v+.

@@ -11,9 +11,9 @@
  * accelerations, which index 3 leaves off their manifolds by O(h^2), are projected in the norm of M
  * by the same device,
  *
- *      (M + J' alpha J) v1 = M v* - J' (alpha C_t + sigma),         sigma <- sigma + alpha (J v1 +
- * C_t), (M + J' alpha J) a1 = M a* - J' (alpha gamma + kappa),       kappa <- kappa + alpha (J a1 +
- * gamma),
+ *      (M + J' alpha J) v1 = M v* - J' (alpha C_t + sigma),   sigma <- sigma + alpha (J v1 + C_t)
+ *
+ *      (M + J' alpha J) a1 = M a* - J' (alpha gamma + kappa), kappa <- kappa + alpha (J a1 + gamma)
  *
  * gamma = Jdot v + ... .  Without them (project = false) the rule is that of generalized-alpha with
  * rho = 1, whose multipliers are not damped.

@@ -19,10 +19,14 @@
  *
  * Start, so that q, v and lambda are of order 2 from the first step on (Arnold, Bruels and Cardona
  * 2015):
- *      a0 = v'(0) + D_a h v''(0),
+ *
+ *      a0 = v'(0) + D_a h v''(0)
+ *
  * and in the index-3 form, where C = 0 holds J v at a distance of h^2 from 0, v0 is set there: v0 +
  * d with
- *      J d = J l / h,   l = h^3 ((1 - 6 beta - 3 D_a) / 6 v'' + [v, v'] / 12),
+ *
+ *      J d = J l / h,   l = h^3 ((1 - 6 beta - 3 D_a) / 6 v'' + [v, v'] / 12)
+ *
  * the error of the formula for q in a step; [v, v'] is w x w' of the rotations.  Without it lambda
  * has an error of O(h) that dies out over some steps (start=plain leaves both away).  v'' is the
  * difference of the accelerations at +-h/100 along the motion. A step of another length (the last

@@ -7,14 +7,12 @@
  * bounds.  Impulses P at the start of the step, which are solved for with those of the joints in
  * each of its passes, keep surfaces apart,
  *
- *      0 <= P_n  perp  n . J_c v~ + gap / h >= 0,        |P_t| <= mu P_n, against the sliding of
- * v~,
+ *      0 <= P_n  perp  n . J_c v~ + gap / h >= 0,      |P_t| <= mu P_n, against the sliding of v~
  *
  * and those at the end of the step bring the velocities of the surfaces that touch then to what
  * they may be:
  *
- *      0 <= P_n+  perp  n . J_c v+ + e n . J_c v >= 0,   |P_t+| <= mu P_n+, against the sliding of
- * v+,
+ *      0 <= P_n+  perp  n . J_c v+ + e n . J_c v >= 0, |P_t+| <= mu P_n+, against the sliding of v+
  *
  * e for an approach that is faster than the threshold (an impact: Newton's law, with the velocity v
  * at the start of the step), 0 for others.  So a body that falls is on the surface at the end of

@@ -6,9 +6,12 @@
  * in the step, u that rate before it,
  *
  *      lambda >= 0,    d >= -gap      one that closes: the points stop on the surface
- *                      d >= -e h u    one that closes faster than the threshold, u < 0: van
- * Overveld and Barenbrug 1995, eq. 25, with 1 + e d >= -gap / 5  one that is too deep, no faster
- * than 1 m/s
+ *
+ *                      d >= -e h u    one that closes faster than the threshold, u < 0
+ *
+ *                      d >= -gap / 5  one that is too deep, no faster than 1 m/s
+ *
+ * (the second: van Overveld and Barenbrug 1995, eq. 25, with 1 + e),
  *
  * and d at its bound where lambda > 0 (van Overveld and Barenbrug 1995, eq. 24, has d = 0 there, as
  * its point is on the plane, or is taken to be).  Like the forces of links, lambda is found in the

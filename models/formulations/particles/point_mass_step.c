@@ -11,15 +11,20 @@
  * and the constraints say what F is, at t + h, along directions of t, by iteration (eq. 1, 2):
  *
  *      rigidity   |B_j|^2 = gamma_j,  B_j' . B_j'' = 0      Lambda, lambda of eq. 12, linearized
- *      ball       p_a = p_b                                 F = (M_a + M_b)^-1 (p_b - p_a)   (eq.
- * 22) hinge      two of them on its axis, F_1 . e = F_2 . e   (eq. 23: the null component removed)
- *      distance   |p_b - p_a| = length                      the same along p_b - p_a
- *      curve      p_b on the curve (section 2.6)            the same across the tangent: the foot
- * of p_b is found directly, where the paper iterates its parameter contact    no penetration, no
- * friction (section 2.5)   lambda of eq. 25, point_mass_contacts.c
  *
- * where M F is the displacement of a point by a force there that leaves the body rigid to first
- * order (eq. 13-21).  Forces of the step before are the first guess.  `iterations` is the fixed
+ *      ball       p_a = p_b                                 F = (M_a + M_b)^-1 (p_b - p_a) (eq. 22)
+ *
+ *      hinge      two of them on its axis, F_1 . e = F_2 . e   (eq. 23: the null component removed)
+ *
+ *      distance   |p_b - p_a| = length                      the same along p_b - p_a
+ *
+ *      curve      p_b on the curve (section 2.6)            the same across the tangent
+ *
+ *      contact    no penetration, no friction (section 2.5) lambda of eq. 25, point_mass_contacts.c
+ *
+ * The foot of p_b on the curve is found directly, where the paper iterates its parameter.  M F is
+ * the displacement of a point by a force there that leaves the body rigid to first order
+ * (eq. 13-21).  Forces of the step before are the first guess.  `iterations` is the fixed
  * number of sweeps of the paper unless `tol` is reached before; what is left is the drift of the
  * joints.  The error of a sweep falls exponentially, slower for long chains.  solve=simultaneous
  * makes an iteration one Newton step of all of them but contacts, by LU (end of section 2.3;

@@ -2,11 +2,15 @@
 /* Drives as springs under an ODE solver (Vondrak 2005, section 7.4, without its complementarity;
  * STAR 2012, eq. 49).
  *
- *      limit    the normal law of a contact (penalty_law.h) with n = 1, k of the joints and the
- * restitution of the drive locked   -k (x - lower) - d xdot, k and d of the joints servo -stiffness
- * (x - target) - damping (xdot - velocity), at most max_force motor    the tangential law of a
- * contact: a spring k to where its velocity should have taken x, with the slip limit max_force;
- * velocity 0 is dry friction, and holds without creep
+ * A limit has the normal law of a contact (penalty_law.h) with n = 1, k of the joints and the
+ * restitution of the drive; a locked drive k and d of the joints; a servo has at most max_force:
+ *
+ *      locked   -k (x - lower) - d xdot
+ *
+ *      servo    -stiffness (x - target) - damping (xdot - velocity)
+ *
+ * A motor has the tangential law of a contact: a spring k to where its velocity should have taken
+ * x, with the slip limit max_force; velocity 0 is dry friction, and holds without creep.
  *
  * A motor follows its velocity with the spring between: it is late by force / k.  An angle may turn
  * by less than half a turn in a step. */

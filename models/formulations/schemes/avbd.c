@@ -5,8 +5,7 @@
  * A step minimizes 1/(2 h^2) |x - y|^2_M + sum of k C^2 / 2 + lambda C of its rows, y = q [+] h (v
  * + h M^-1 f), body by body: for each one
  *
- *      (M / h^2 + sum k J' J) dx = -(M (x - y) / h^2 - sum J' f),      f = clamp(lambda - k C,
- * bounds),
+ *      (M / h^2 + sum k J' J) dx = -(M (x - y) / h^2 - sum J' f),   f = clamp(lambda - k C, bounds)
  *
  * f of the row in the direction of J.  After each of the `iterations` sweeps over bodies the rows
  * follow (his algorithm 1),

@@ -4,15 +4,16 @@
  *
  * The velocity knows no errors,
  *
- *      v+ = v + h M^-1 f + M^-1 J' p,      J v+ = 0,  0 <= p perp n . v+ >= 0,      q+ = q [+] h
- * v+,
+ *      v+ = v + h M^-1 f + M^-1 J' p,   J v+ = 0,  0 <= p perp n . v+ >= 0
+ *
+ *      q+ = q [+] h v+
  *
  * by `iterations` sweeps, and then positions are corrected by `positions` passes over the rows at
  * q+,
  *
- *      dq = -M^-1 J' part C / A,      joints: part = 1;  contacts: part (gap + slop) in place of C,
- * where that is negative,
+ *      dq = -M^-1 J' part C / A
  *
+ * with part = 1 of joints and part (gap + slop) in place of C of contacts, where that is negative,
  * one row after the other, J and C anew in each pass, within it C + J dq.  Velocities never see
  * them.
  *
