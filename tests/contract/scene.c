@@ -71,7 +71,7 @@ static void truths(const char *name, const perp_scene *s)
       skip("its first time is later", "%s: truth %d begins with the initial state", name, k);
       continue;
     }
-    double worst = 0, size = 1;
+    double worst = 0, size = 1; /* what the truth does not know is NaN */
     bool answered = t->state(t->user, &ctx, 0, q, v) == PERP_OK;
     if (s->model != NULL && perp_model_dim(s->model) == 3) /* q and -q are the same rotation */
       for (int b = 0; b < perp_model_bodies(s->model); b++) {
@@ -80,9 +80,9 @@ static void truths(const char *name, const perp_scene *s)
         for (int i = 0; i < 4; i++) quat[i] *= dot < 0 ? -1 : 1;
       }
     for (int i = 0; i < nq; i++)
-      worst = fmax(worst, fabs(q[i] - q0[i])), size = fmax(size, fabs(q0[i]));
+      worst = (fmax)(worst, fabs(q[i] - q0[i])), size = fmax(size, fabs(q0[i]));
     for (int i = 0; i < nv; i++)
-      worst = fmax(worst, fabs(v[i] - v0[i])), size = fmax(size, fabs(v0[i]));
+      worst = (fmax)(worst, fabs(v[i] - v0[i])), size = fmax(size, fabs(v0[i]));
     /* a hundred units of rounding, or what the truth claims for itself */
     ok(answered && worst <= size * fmax(3e-14, 10 * t->uncertainty),
        "%s: truth %d begins with the initial state (off by %.2g)", name, k, worst / size);

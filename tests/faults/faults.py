@@ -115,7 +115,7 @@ class Suite:
         """perp or the library whose function is innermost in a crash; libc only passes on what it was given."""
         for line in stacks.split('crash\n', 1)[1].split('\n'):
             module = os.path.basename(line.split('(')[0].split('[')[0].strip())
-            if module and not module.startswith(('libc.so', 'libperp_faults', 'preload', 'libpthread', 'ld-linux', 'linux-vdso', 'libm.so')):
+            if module and not module.startswith(('libc.so', 'faults_preload', 'libpthread', 'ld-linux', 'linux-vdso', 'libm.so')):
                 return module.split('.so')[0]
         return '?'
 

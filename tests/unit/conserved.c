@@ -162,7 +162,7 @@ static void decisions(void)
     static const char *const metrics[] = { "energy.rel.max", "momentum.lin.max",
                                            "momentum.ang.max" };
     double most = 0;
-    for (int k = 0; k < 3; k++) most = fmax(most, perp_result_metric(&r, metrics[k]));
+    for (int k = 0; k < 3; k++) most = (fmax)(most, perp_result_metric(&r, metrics[k]));
     ok(r.reason == PERP_EXACT && most < 1e-8, "... to %.2g: %s", most, r.invariants);
     perp_result_free(&r);
   }

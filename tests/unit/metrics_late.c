@@ -200,8 +200,8 @@ static void late_judge(const struct late_run *w, const char *name)
     const perp_metric_desc *m = (const perp_metric_desc *)d;
     if (!is_error(m) || is_blind(name, d->name)) continue;
     const double right = m->value(w->measure[0]);
-    const double wrong = fmax(fmax(m->value(w->measure[1]), m->value(w->measure[2])),
-                              m->value(w->measure[3]));
+    const double wrong = (fmax)((fmax)(m->value(w->measure[1]), m->value(w->measure[2])),
+                                m->value(w->measure[3]));
     if (isnan(right) || right > WRONG_ALREADY) continue;
     ok(wrong > 2 * right + 1e-6, "%s: %s sees what is wrong late (%.3g, right %.3g)", name, d->name,
        wrong, right);
