@@ -6,9 +6,13 @@
  * is cut into convex cells until each is ruled out.  Over a cell with the middle c, d = c + t with
  * t square to c, any pair of pieces bounds h from below, and so does a mean of them:
  *
- *      h(c + t) >= s . (c + t) + sum |x + y(t)| - |x| - a(t),     s the point of A - B at c,
- *      |x + y|  >= |x| + a + k b^2 / 2,                           x = E^T c,  y = E^T t,  a = x . y
- * / |x|,  b^2 = y^2 - a^2, L |c + t| <= L (1 + k_L t^2 / 2).
+ *      h(c + t) >= s . (c + t) + sum |x + y(t)| - |x| - a(t),     s the point of A - B at c
+ *
+ *      |x + y|  >= |x| + a + k b^2 / 2
+ *
+ *      x = E^T c,  y = E^T t,  a = x . y / |x|,  b^2 = y^2 - a^2
+ *
+ *      L |c + t| <= L (1 + k_L t^2 / 2)
  *
  * k is the least of what the concave root sqrt((|x| + a)^2 + b^2) leaves over the cell: the bound
  * errs by a term of third order, so that flat minima, along a valley or over a whole cell, take no

@@ -4,9 +4,9 @@
  * With pieces a_i of A and b_j of B (at -d), h = max a_i + max b_j.  Where the pieces of two sets
  * are the largest,
  *
- *      sum lambda_i grad a_i + sum kappa_j grad b_j = t d,   sum lambda = sum kappa = 1,   |d| = 1,
- *      a_i = a_0,   b_j = b_0,                                                             t =
- * h(d):
+ *      sum lambda_i grad a_i + sum kappa_j grad b_j = t d,   sum lambda = sum kappa = 1,   |d| = 1
+ *
+ *      a_i = a_0,   b_j = b_0,   t = h(d):
  *
  * the point t d of A - B is square to the sphere of radius |t| (grad a . d = a as support functions
  * are homogeneous of degree 1).  Linearized, these are at most 6 equations, symmetric; they are

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Gravity compensation: the force of a drive that carries the weight of what its joint carries,
  *
- *      tau_i = -sum over the carried bodies k of m_k g . dx_k / dx_i,      dx_k / dx_i = e x (x_k -
- * p)
+ *      tau_i = -sum over the carried bodies k of m_k g . dx_k / dx_i,   dx_k / dx_i = e x (x_k - p)
  *
  * of a turn about e through p, or e of a slide: inverse dynamics at rest (Featherstone 2008,
  * section 5.3).  Carried are the bodies that the joint alone connects with the world, or of a

@@ -21,8 +21,7 @@ extern "C" {
  *      slider                          k its axis               -
  *      planar                          k across its axis        any point, k its axis
  *      constant force, torque          k across it (all)        - (k across it, any point)
- *      uniform gravity along z         P_k + M g t              the centre of mass; any point, k =
- * z
+ *      uniform gravity along z         P_k + M g t              centre of mass; any point, k = z
  *
  * All else that acts from the world conserves nothing: other joints, drives, shapes that bodies can
  * touch, drag, motions.  Internal contacts, drives and springs conserve both. */

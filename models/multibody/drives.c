@@ -3,8 +3,10 @@
  * free (Vondrak 2005, section 7.4; Cline 2002, section 4.4.1; STAR 2012, eq. 49).
  *
  *      turning   x = angle from r_a to r_b about n,   xdot = n . (w_b - w_a)
- *                                                     xddot = n . (w_b' - w_a') + ndot . (w_b -
- * w_a) sliding   x = n . (p_b - p_a)
+ *
+ *                xddot = n . (w_b' - w_a') + ndot . (w_b - w_a)
+ *
+ *      sliding   x = n . (p_b - p_a)
  *
  * n is fixed in a (axis_a) or in b (axis_b); r_a and r_b are directions fixed in a and b, across n,
  * that coincide at the start: with two axes, n_a and n_b, each is the reference of the other one.
@@ -161,8 +163,8 @@ static void drives_relative(int d, const perp_eval *eval, const perp_drive *driv
 /* ---- two parallel hinges: of the first x is the turn of d = p_b - p_a about the axis in a, of the
  * second less that in b.
  *
- *      xdot = t . (ddot - w x d),   t = n x d / |d|^2 (d across n),   w that of the body of the
- * axis
+ *      xdot = t . (ddot - w x d),   t = n x d / |d|^2 (d across n),   w of the body of the axis
+ *
  * ---- */
 
 /* n, what of d is across it, and t; returns |d|^2 */

@@ -3,8 +3,11 @@
  *
  * One code serves space (dim = 3) and the plane (dim = 2), as Cline 2002, section 4.2 asks.  Per
  * body:
+ *
  *      space  q = (x, y, z, qw, qx, qy, qz)   v = (xdot, ydot, zdot, wx, wy, wz)   nqb = 7, nvb = 6
+ *
  *      plane  q = (x, y, angle)               v = (xdot, ydot, angledot)           nqb = nvb = 3
+ *
  * x is the centre of mass in the world frame, the quaternion turns body vectors into world
  * vectors (v_world = R(q) v_body), and **the angular velocity is in the body frame**: the mass
  * matrix M_b = diag(m, m, m, I_body) is then constant, and the implicit midpoint rule keeps
@@ -170,8 +173,9 @@ typedef enum perp_joint_start {
  * damping Cdot with C and Cdot of the end of the step to first order, C + h Cdot+ and Cdot+:
  * exactly a row with
  *
- *      S = 1 / (h (h stiffness + damping)),   alpha = stiffness / (h stiffness + damping),    J v+
- * + S p = -alpha C
+ *      S = 1 / (h (h stiffness + damping)),   alpha = stiffness / (h stiffness + damping)
+ *
+ *      J v+ + S p = -alpha C
  *
  * for the impulse p = h lambda on the velocity level, and the same S for the force lambda on the
  * acceleration level, J a + S lambda = -Jdot v - S (stiffness C + (h stiffness + damping) Cdot).
@@ -320,8 +324,9 @@ typedef struct perp_drive_def {
 
 /* The prescribed motion of a body: rheonomic constraints C(q, t) = 0,
  *
- *      x_body - x(t) = 0,      orientation = (turn about `axis` by angle(t) - angle(0)) (initial
- * orientation)
+ *      x_body - x(t) = 0
+ *
+ *      orientation = (turn about `axis` by angle(t) - angle(0)) (initial orientation)
  *
  * as the rows of a fixed joint, or with free_turn of a ball joint, between a frame that moves and
  * the body.  On the velocity level J v = -C_t, on the acceleration level J a = -Jdot v - C_tt;

@@ -6,8 +6,9 @@
  * From the root to the leaves accelerations, from the leaves to the root the wrench F_i that body i
  * gets through its joint,
  *
- *      a_i = X_i a_l + S_i udot_i + zeta_i,      F_i = diag(R I R', m 1) a_i - f_i + sum over
- * children X_c' F_c, tau_i = S_i' F_i
+ *      a_i = X_i a_l + S_i udot_i + zeta_i
+ *
+ *      F_i = diag(R I R', m 1) a_i - f_i + sum over children X_c' F_c,   tau_i = S_i' F_i
  *
  * with f_i the force of the model on body i, gravity and the gyroscopic torque in it. */
 #include "models/multibody/reduced_private.h"

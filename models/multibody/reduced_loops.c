@@ -8,8 +8,7 @@
  * articulated-body algorithm to each row as a force on the bodies, and J of the accelerations of
  * that answer is the matrix
  *
- *      A = J S H^-1 S' J',      A lambda = -(J a0 + Jdot v),      a0: accelerations without the
- * loops.
+ *      A = J S H^-1 S' J',   A lambda = -(J a0 + Jdot v),   a0: accelerations without the loops
  *
  * A is positive semidefinite.  Rows that depend on others wherever the loops are closed (a
  * mechanism in a plane has three for each loop, Bricard's one) are left out: off the loops, as

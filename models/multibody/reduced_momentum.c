@@ -4,8 +4,7 @@
  * With the momentum h = (angular, linear) of all bodies beyond a joint and the forces F on them,
  * both at the centre of mass of the child, and a column S of the joint there,
  *
- *      p = S . h,        g = dL/dq = (v x S) . h + S . F,        v x S = (w x S_w, w x S_x + xdot x
- * S_w),
+ *      p = S . h,   g = dL/dq = (v x S) . h + S . F,   v x S = (w x S_w, w x S_x + xdot x S_w)
  *
  * where v is the velocity, taken at the centre of mass of the child, of a body that the joint has
  * not moved yet: turning all that is beyond leaves its own rates alone, so that the velocities

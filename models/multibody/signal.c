@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Signals: see the header.  The spline has its second derivatives m_i at the points,
  *
- *      h_(i-1) m_(i-1) + 2 (h_(i-1) + h_i) m_i + h_i m_(i+1) = 6 (d_i - d_(i-1)),     d_i =
- * (y_(i+1) - y_i) / h_i,
+ *      h_(i-1) m_(i-1) + 2 (h_(i-1) + h_i) m_i + h_i m_(i+1) = 6 (d_i - d_(i-1))
+ *
+ *      d_i = (y_(i+1) - y_i) / h_i
  *
  * m = 0 at both ends: a tridiagonal system that is diagonally dominant. */
 #include "models/multibody/signal.h"

@@ -2,9 +2,11 @@
 /* Null space method: accelerations along a basis Z of the motions that the constraints leave, and
  * the rest by the constraints alone (Maggi's equations, with the basis of a QR decomposition),
  *
- *      J' = Q1 T W1',   Z: the further columns of Q,   J Z = 0,
- *      a = Q1 y + Z x,   T' y = W1' c,   Z' M Z x = Z' (f - M Q1 y),   T W1' lambda = Q1' (M a -
- * f).
+ *      J' = Q1 T W1',   Z: the further columns of Q,   J Z = 0
+ *
+ *      a = Q1 y + Z x,   T' y = W1' c,   Z' M Z x = Z' (f - M Q1 y)
+ *
+ *      T W1' lambda = Q1' (M a - f)
  *
  * The multipliers do not enter the motion, and the rank of J is explicit: nv - rank motions are
  * left.  Householder QR with column pivoting and an RZ factorization (orthogonal.h) of rows that

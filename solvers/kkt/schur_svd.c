@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Schur complement with a truncated singular value decomposition,
  *
- *      A = V diag(sigma) V',   lambda = sum over sigma_i > rank_tol sigma_max of V_i (V_i' b) /
- * sigma_i,
+ *      A = V diag(sigma) V'
+ *
+ *      lambda = sum over sigma_i > rank_tol sigma_max of V_i (V_i' b) / sigma_i
  *
  * b = c - J M^-1 f: the least-squares solution of least norm (the pseudoinverse that Cline 2002,
  * section 3.3 describes for redundant constraints, with the mass-weighted A of his section 3.4).  A

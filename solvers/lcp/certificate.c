@@ -2,7 +2,9 @@
 /* Independent verification of certificates: Farkas vectors and Lemke rays (definitions in lcp.h).
  *
  * Farkas, for any A: let z'w >= 0 hold for every solution because of the signs of z.  With u = A'z,
- *      0 <= z'w = u'lambda + b'z  for every lambda within its bounds,
+ *
+ *      0 <= z'w = u'lambda + b'z  for every lambda within its bounds
+ *
  * so sup u'lambda + b'z < 0 leaves no solution.  The vectors that methods hand over are rounded: u
  * has small parts on sides without a bound, and the supremum is infinite.  So, in turn (exact.h):
  *   1. a vector near z that does not mind rounding, where there is one (certificate_strict.c); z as

@@ -2,7 +2,9 @@
 /* Boxed linear complementarity problems, the common currency of contact solvers.
  *
  * Find lambda [n] with  w = A lambda + b,  lo <= lambda <= hi  and for each row
- *      lambda = lo  =>  w >= 0,      lambda = hi  =>  w <= 0,      lo < lambda < hi  =>  w = 0.
+ *
+ *      lambda = lo  =>  w >= 0,      lambda = hi  =>  w <= 0,      lo < lambda < hi  =>  w = 0
+ *
  * lo = 0, hi = inf is the pure LCP; (-inf, inf) a free variable (equality row); lo = hi a fixed
  * one.
  *
@@ -251,9 +253,13 @@ typedef struct perp_lcp_judgement {
  * max(lambda_j, 0), r_i = |lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i)| = |m_i|, m_i the
  * median of lambda_i - lo_i, w_i / a_i, lambda_i - hi_i:
  *
- *      rel = max_i r_i / max(|lambda|_inf, D_b, smallest normal),     D_b = max(max_i beta_i / a_i,
- * min_i phi_i / a_i), data = max_i unit_i a_i r_i / B,                               B = max(max_i
- * unit_i beta_i, min_i unit_i phi_i), data over the rows with a_i r_i > 8 eps (|A||lambda| +
+ *      rel = max_i r_i / max(|lambda|_inf, D_b, smallest normal)
+ *
+ *      D_b = max(max_i beta_i / a_i, min_i phi_i / a_i)
+ *
+ *      data = max_i unit_i a_i r_i / B,   B = max(max_i unit_i beta_i, min_i unit_i phi_i)
+ *
+ * data over the rows with a_i r_i > 8 eps (|A||lambda| +
  * |b|)_i, which the nearest doubles to a solution leave as well; 0 when there is no such row. Where
  * B = 0, B = max_i unit_i (|A||lambda|)_i; where that is 0, too, data is 0 or inf. A cone is one
  * row of two components: the disc projection of lambda_T - w_T / a with a = max(a_i, a_{i+1}),
@@ -276,14 +282,22 @@ typedef struct perp_lcp_judgement {
  * sqrt(tol), data <= p->tol_data where that is > 0, and of small problems what `exists` says,
  * below; rel and data are then figures that methods stop on first.
  *
- *      own = max_i |m_i|,  m_i the median of (lambda_i - lo_i) / l_i, w_i / sigma_i, (lambda_i -
- * hi_i) / l_i, sigma = |A| xi + |b|,  xi_j = |lambda_j|, of friction rows the limit where that is
- * more, l_j = min_k sigma_k / |A_kj|  over the rows that count: all but those with b_k = 0 whose
- * multipliers are less than 1e-11 l; of these w_k / sigma_k is cut to the largest xi_j / l_j.  A
- * cone is one row, with Euclidean norms. own_data = max_i |m_i| sigma_i / h_i  over rows with m_i =
- * w_i / sigma_i; squared where |m_i| <= 8 eps and it is below 1; h_i the largest of |b_i| and
- * |A_ij| g_j, g_j = min(|lambda_j|, h_k / |A_kj|) of a row k in which lambda_j is a main term, or
- * the bound on which it rests. Both are the same in all units of rows and columns.  Where own <=
+ *      own = max_i |m_i|,  m_i the median of
+ *
+ *                (lambda_i - lo_i) / l_i,   w_i / sigma_i,   (lambda_i - hi_i) / l_i
+ *
+ *      sigma = |A| xi + |b|,  xi_j = |lambda_j|, of friction rows the limit where that is more
+ *
+ *      l_j = min_k sigma_k / |A_kj|
+ *
+ * over the rows that count: all but those with b_k = 0 whose multipliers are less than 1e-11 l; of
+ * these w_k / sigma_k is cut to the largest xi_j / l_j.  A cone is one row, with Euclidean norms.
+ *
+ *      own_data = max_i |m_i| sigma_i / h_i  over rows with m_i = w_i / sigma_i
+ *
+ * squared where |m_i| <= 8 eps and it is below 1; h_i the largest of |b_i| and |A_ij| g_j,
+ * g_j = min(|lambda_j|, h_k / |A_kj|) of a row k in which lambda_j is a main term, or the bound on
+ * which it rests. Both are the same in all units of rows and columns.  Where own <=
  * tol >= 1e-11, lambda but for moves by tol l solves a problem whose numbers differ by (n + 1) tol
  * / (1 - n tol).  Definitions, theorems, proofs: docs/explanation/lcp-judge.md.
  *

@@ -5,8 +5,10 @@
  * The rows of one contact are a normal n, directions t and a slack s, the sliding speed:
  *
  *      [ w_n ]   [ A_nn  A_nt   0  ] [ x_n  ]
- *      [ w_t ] = [ A_tn  A_tt   e  ] [ x_t  ]  +  b  +  what other rows add to w_n and w_t,      0
- * <= x _|_ w >= 0 [ w_s ]   [  mu   -f'    0  ] [ beta ]
+ *      [ w_t ] = [ A_tn  A_tt   e  ] [ x_t  ]  +  b  +  what other rows add to w_n and w_t
+ *      [ w_s ]   [  mu   -f'    0  ] [ beta ]
+ *
+ *      0 <= x _|_ w >= 0
  *
  * with e, f > 0 (all 1, but for units of rows) and mu >= 0.  The slack is coupled to no row outside
  * its contact. */

@@ -398,11 +398,14 @@ bool perp_unique_stick(perp_unique *unique, const perp_unique_problem *problem,
  * is a set of equations:
  *
  *      open:    lambda = 0
- *      sticks:  w = 0                                     unknowns lambda_n, lambda_t
- *      slides:  w_n = 0, lambda_t = -mu lambda_n t        unknown lambda_n, with a fixed t, or
- *               w_n = 0, t' . w_t = 0                     unknowns lambda_n, t (a circle; t'
- * perpendicular to t)
  *
+ *      sticks:  w = 0                                     unknowns lambda_n, lambda_t
+ *
+ *      slides:  w_n = 0, lambda_t = -mu lambda_n t        unknown lambda_n, with a fixed t, or
+ *
+ *               w_n = 0, t' . w_t = 0                     unknowns lambda_n, t (a circle)
+ *
+ * with t' perpendicular to t,
  * in unknowns y, lambda = lambda + D y.  On a circle lambda_t changes by s = -mu lambda_n dtheta
  * along t', and t' . w_t by |w_t| s / (mu lambda_n) beside the change of w_t itself.  Rows that
  * depend on each other make the matrix singular: complete pivoting leaves out the rounding (Golub

@@ -5,8 +5,9 @@
  * u = A lambda + b, A = J H J' symmetric semidefinite.  Contacts have r rows (n, t1, t2) each,
  * further rows have bounds:
  *
- *      0 <= lambda_n  perp  u_n >= 0,   |lambda_t| <= mu lambda_n, opposed to u_t,   lo <= lambda
- * <= hi.
+ *      0 <= lambda_n  perp  u_n >= 0,   |lambda_t| <= mu lambda_n, opposed to u_t
+ *
+ *      lo <= lambda <= hi
  *
  * Redundant rows leave the impulses open: with four contacts on a face the normal impulses have one
  * degree of freedom at least.  Where all contacts stick, the velocities are the same for all of

@@ -3,9 +3,11 @@
  * depends on q, so that the Hamiltonian does not separate and no explicit step is symplectic.  With
  * the discrete Lagrangian h L(q0, dq / h) or h L(q1, dq / h) and dq = h u,
  *
- *      p0 = A0(dq) H(q0) u - h g(q0, u),   q1 = q0 [+] dq,   p1 = A1(dq) H(q0) u               and
- * its adjoint p0 = A0(dq) H(q1) u,                q1 = q0 [+] dq,   p1 = A1(dq) H(q1) u + h g(q1,
- * u),
+ *      p0 = A0(dq) H(q0) u - h g(q0, u),   q1 = q0 [+] dq,   p1 = A1(dq) H(q0) u
+ *
+ * and its adjoint
+ *
+ *      p0 = A0(dq) H(q1) u,   q1 = q0 [+] dq,   p1 = A1(dq) H(q1) u + h g(q1, u)
  *
  * g = dL/dq.  A0 and A1 are 1 for plain coordinates: the first is then the implicit symplectic
  * Euler method p1 = p0 - h dK/dq(q0, p1), q1 = q0 + h dK/dp(q0, p1) of the Hamiltonian K.  On

@@ -2,9 +2,10 @@
 /* Baumgarte stabilization: the error itself drives its decay.
  *
  *      velocity level      J v = k - alpha C
- *      acceleration level  J a = c - 2 alpha Cdot - beta^2 C,   so that C.. + 2 alpha Cdot + beta^2
- * C = 0
  *
+ *      acceleration level  J a = c - 2 alpha Cdot - beta^2 C
+ *
+ * so that C.. + 2 alpha Cdot + beta^2 C = 0
  * (Vondrak 2005, eq. 4.8 and 6.33, with his alpha_V = beta^2, beta_V = 2 alpha on the acceleration
  * level; Cline 2002, eq. 3.1, with his alpha_C = 2 alpha, beta_C = beta^2.)  beta = alpha is
  * critically damped.

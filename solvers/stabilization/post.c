@@ -11,8 +11,9 @@
  *
  * velocity = true: v is corrected by what the correction did to the motion, and projected:
  *
- *      q <- q [+] dq,  v <- v + dq / h,  then  v <- v + dv  with  M dv = J' mu,  J dv = -J v  at
- * the new q.
+ *      q <- q [+] dq,  v <- v + dq / h,  then  v <- v + dv  with  M dv = J' mu,  J dv = -J v
+ *
+ * at the new q.
  *
  * This is RATTLE when dq lies along M^-1 J' of the *start* of the step, as the constraint impulse
  * of the step did: q reaches the manifold by the motion with the velocity v + dq / h of the chord,
@@ -26,9 +27,11 @@
  * Contacts, on both levels, are complementarity rows (Cline 2002, section 3.4, eq. 3.7): with the
  * gaps g,
  *
- *      M dq = J' mu + J_c' lambda,  J dq = -C,    0 <= lambda  perp  g + J_c dq >= 0,    q <- q [+]
- * dq M dv = J' mu + J_c' lambda,  J dv = 0,     0 <= lambda  perp  J_c (v + dv) >= 0   with
- * velocity = true
+ *      M dq = J' mu + J_c' lambda,  J dq = -C,  0 <= lambda  perp  g + J_c dq >= 0,  q <- q [+] dq
+ *
+ * and with velocity = true
+ *
+ *      M dv = J' mu + J_c' lambda,  J dv = 0,   0 <= lambda  perp  J_c (v + dv) >= 0
  *
  * in up to `contact_passes` passes while there is penetration; the second at closed contacts that
  * approach (faster ones that bounce are left to the law of impact).  The first moves bodies apart

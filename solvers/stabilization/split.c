@@ -12,8 +12,7 @@
  * corrected in their positions, without a velocity, as post.c does (Cline 2002, section 3.4): after
  * a step, where bodies are deeper than `tol` in each other,
  *
- *      M dq = J' mu + J_c' lambda,   J dq = -C,   0 <= lambda  perp  gap + J_c dq >= 0,   q <- q
- * [+] dq
+ *      M dq = J' mu + J_c' lambda,  J dq = -C,  0 <= lambda perp gap + J_c dq >= 0,  q <- q [+] dq
  *
  * The speed of separation is 0 and the energy that of the projected pose, whatever the depth.
  *

@@ -5,10 +5,13 @@
  * The judge knows a shape by two things that it writes down itself: its support function, and how
  * far a point is outside of it.  A claim is a signed distance sigma, a normal n and two points.
  *
- *      lower bound   -(h_A(n) + h_B(-n)) = sigma: the plane along n parts them by sigma (overlaps
- * by no more than -sigma); upper bound   apart: the two points are in the shapes and sigma from
- * each other; overlapping: no direction d of the sphere has h_A(d) + h_B(-d) below -sigma - 1e-9 of
- * the size (tests/depth_proof.h).
+ * Lower bound: the plane along n parts them by sigma (overlaps by no more than -sigma):
+ *
+ *      -(h_A(n) + h_B(-n)) = sigma
+ *
+ * Upper bound, apart: the two points are in the shapes and sigma from each other; overlapping: no
+ * direction d of the sphere has h_A(d) + h_B(-d) below -sigma - 1e-9 of the size
+ * (tests/depth_proof.h).
  *
  * No bound comes from the method under test, and the second one is a search of all directions, not
  * of local minima.  Where very many directions are as deep as the least (concentric shapes of very

@@ -2,9 +2,12 @@
 /* Time and accuracy of LCP solvers on generated families.
  *
  *      lcp_pivot                                 the pivoting solvers on their families
- *      lcp_pivot SOLVER FAMILY:N[,N...] ...      one solver, e.g.  lcp_pivot lemke:start=cold
- * stack:256,512 lcp_pivot warm SOLVER FAMILY:N ...        from the solution of a problem with other
- * b (1 % of the rows)
+ *
+ *      lcp_pivot SOLVER FAMILY:N[,N...] ...      one solver
+ *
+ *      lcp_pivot warm SOLVER FAMILY:N ...        from the solution for another b (1 % of the rows)
+ *
+ * e.g. lcp_pivot lemke:start=cold stack:256,512.
  *
  * With reuse=true the warm solves follow solves of the problem the guess belongs to, not
  * themselves.

@@ -11,7 +11,8 @@ in comments and in strings, and only what is written in it counts:
   Vondrak 2005, eq. 6.8, 6.19-6.20 and 6.33        STAR 2012, section 4.3.3, eq. 82a
 
 or, in a file that says "eq. numbers of STAR 2012" once, eq. 82a alone.  An error is: a number that is not in the list, one
-that is neither cited nor said not to be built, one that is both, and a citation in another form."""
+that is neither cited nor said not to be built, one that is both, a citation in another form, and an equation in a comment
+of C that text follows in the next line, as clang-format would run both together."""
 import bisect
 import os
 import re
@@ -113,6 +114,22 @@ def cited(sources):
     return where
 
 
+def alone(source):
+    """Lines of equations in comments that text follows at once."""
+    lines = source.split('\n')
+    return [n for n, (line, after) in enumerate(zip(lines, lines[1:]), 1)
+            if '=' in line and re.match(r' \*  {4,}\S', line) and re.match(r' \* \S', after)]
+
+
+def set_apart():
+    if alone(' *      x = 1\n * text\n *      y = 2\n *\n * text\n *      z = 3\n *      w\n *      v = 4 */') != [1]:
+        errors.append('an equation that text follows at once is not found, or another one is')
+    files = subprocess.run(['git', 'ls-files', '*.c', '*.h'], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.decode().split()
+    for name in (n for n in files if os.path.exists(os.path.join(ROOT, n))):
+        with open(os.path.join(ROOT, name), encoding='utf-8') as f:
+            errors.extend(f'{name}:{n}: an empty line of the comment has to follow the equation' for n in alone(f.read()))
+
+
 def page(sources, where):
     out = ['# Equations', '',
            'Which numbered equation of the texts that perp is after is where. Made by `tests/house/equations.py` from what the',
@@ -135,6 +152,7 @@ def page(sources, where):
 def main():
     sources = read_list()
     made = page(sources, cited(sources))
+    set_apart()
     if sys.argv[1:] == ['--check']:
         with open(PAGE, encoding='utf-8') as f:
             if f.read() != made:

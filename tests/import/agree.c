@@ -5,9 +5,9 @@
  * MuJoCo's bodies are where its own kinematics puts them; perp has to agree about the rest.  With
  * the Jacobian S of all bodies of perp by MuJoCo's velocities (mj_jac), v = S u:
  *
- *      M_mujoco = S' M S,   bias = S' (M a0 - f),   and a of M a = f + J' lambda, J a = -Jdot v  is
- * S u' + a0
+ *      M_mujoco = S' M S,   bias = S' (M a0 - f)
  *
+ * and a of M a = f + J' lambda, J a = -Jdot v is S u' + a0,
  * where a0 is what bodies do when u' = 0.  Armature, which perp has not, is taken out on both
  * sides; limits, contacts and actuators are off; equality constraints are off, and compared for
  * themselves. */

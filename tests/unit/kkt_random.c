@@ -232,8 +232,9 @@ static void check_counts(void)
 /* M = (1 1-e; 1-e 1), J = (1 -1): A = 2 / e, and the scaled matrix has, after its first row, the
  * pivot
  *
- *      [p o; o q] = (2 - e) [e s; s 0] - [0 0; 0 e/2],  s = sqrt(e / 2) > p:  |p q - o o| = e (2 -
- * e).
+ *      [p o; o q] = (2 - e) [e s; s 0] - [0 0; 0 e/2],   s = sqrt(e / 2) > p
+ *
+ *      |p q - o o| = e (2 - e)
  *
  * Its least eigenvalue decides whether the row counts as dependent. */
 static void check_pivot(void)

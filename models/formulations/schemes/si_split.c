@@ -4,9 +4,13 @@
  * Errors are corrected by a second velocity u, which moves positions in this step and is then
  * forgotten:
  *
- *      v+ = v + h M^-1 f + M^-1 J' p,      J v+ = 0  of joints,  0 <= p perp n . v+ >= 0  of
- * contacts, u = M^-1 J' s,                      J u + feedback C / h = 0,  0 <= s perp n . u +
- * feedback min(0, gap + slop) / h >= 0, q+ = q [+] h (v+ + u),
+ *      v+ = v + h M^-1 f + M^-1 J' p,   J v+ = 0 of joints,  0 <= p perp n . v+ >= 0 of contacts
+ *
+ *      u = M^-1 J' s,   J u + feedback C / h = 0
+ *
+ *      0 <= s perp n . u + feedback min(0, gap + slop) / h >= 0
+ *
+ *      q+ = q [+] h (v+ + u)
  *
  * both by `iterations` sweeps of Gauss-Seidel; p starts from the step before, s from zero.
  * Friction has no part in u.

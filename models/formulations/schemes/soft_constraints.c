@@ -6,27 +6,31 @@
  * Every row has a reference acceleration and an impedance 0 < d < 1, from which its softness
  * follows,
  *
- *      aref = -b v - k r,     R = (1 - d) / d A_ii,     b = 2 / (dmax timeconst),     k = d / (dmax
- * timeconst dampratio)^2,
+ *      aref = -b v - k r,   R = (1 - d) / d A_ii
+ *
+ *      b = 2 / (dmax timeconst),   k = d / (dmax timeconst dampratio)^2
  *
  * r the error, v = J v + C_t, d from dmin at r = 0 to dmax at |r| = width, a sigmoid of two powers
  * between.  The accelerations are
  *
- *      a = argmin 1/2 (a - a_0)' M (a - a_0) + sum s(J a - aref),     f = -ds/dw,     v+ = v + h a,
- * q+ = q [+] h v+,
+ *      a = argmin 1/2 (a - a_0)' M (a - a_0) + sum s(J a - aref),   f = -ds/dw
+ *
+ *      v+ = v + h a,   q+ = q [+] h v+
  *
  * a_0 those without rows, w = J a - aref: s = w^2 / 2R of joints, of limits where w < 0, of motors
  * with the slope bounded by max_force.  A contact (elliptic cone, R of its tangents R / impratio)
  * has with m = mu / sqrt(impratio), N = m w_n, U = mu w_t, T = |U|
  *
- *      s = 0 for N >= m T;      sum w^2 / 2R for m N + T <= 0;      (N - m T)^2 / (2 R_n m^2 (1 +
- * m^2)) between:
+ *      s = 0 for N >= m T;   sum w^2 / 2R for m N + T <= 0
+ *
+ *      s = (N - m T)^2 / (2 R_n m^2 (1 + m^2)) between:
  *
  * f is in the cone, w + R f in its dual, and they are complementary.  A pyramid has an edge n +- mu
  * t for each of the tangents of MuJoCo's choice (soft_frame), each a row of its own,
  *
- *      w_e = w_n +- mu w_t,     R_e = 2 mu^2 (1 + mu^2) R_n / impratio,     s = w_e^2 / 2 R_e where
- * w_e < 0,
+ *      w_e = w_n +- mu w_t,   R_e = 2 mu^2 (1 + mu^2) R_n / impratio
+ *
+ *      s = w_e^2 / 2 R_e where w_e < 0
  *
  * so that friction between two tangents is up to 1 / sqrt(2) of mu.  Newton's method on the primal,
  * exact line search.

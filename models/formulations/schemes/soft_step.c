@@ -4,8 +4,9 @@
  * A step is cut into `substeps` of h, with the contacts of its start.  Each one: forces, guesses,
  * one sweep (`iterations`) with soft rows,
  *
- *      J v + S p + max(rate C, -push) = 0,      S = A / c,   c = h omega (2 zeta + h omega),   rate
- * = omega / (2 zeta + h omega),
+ *      J v + S p + max(rate C, -push) = 0
+ *
+ *      S = A / c,   c = h omega (2 zeta + h omega),   rate = omega / (2 zeta + h omega)
  *
  * positions move with that velocity, and one sweep (`relax`) with rigid rows and no feedback, J v
  * = 0, takes out of the velocity what only served positions.  omega = 2 pi frequency, zeta the

@@ -7,8 +7,9 @@
  * [+] h (v + h M^-1 f), corrects positions by `iterations` sweeps from lambda = 0 (section 3.3,
  * algorithm 2),
  *
- *      dlambda = (-C - alpha~ lambda) / (A + alpha~),      dx = M^-1 J' dlambda,      alpha~ =
- * compliance / h^2,
+ *      dlambda = (-C - alpha~ lambda) / (A + alpha~),   dx = M^-1 J' dlambda
+ *
+ *      alpha~ = compliance / h^2
  *
  * C of joints at the predicted state, again in each iteration and within it C + J dx; of contacts
  * 0 <= lambda, and after each its friction: what would stick is applied where it is within mu

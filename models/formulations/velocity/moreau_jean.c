@@ -3,10 +3,11 @@
  * section 10.1), the time stepping of Siconos and LMGC90.  With f_theta = theta f(t+, q+, v+) + (1
  * - theta) f(t, q, v),
  *
- *      M (v+ - v) = h f_theta + J(q_m)' lambda + J_c(q_m)' lambda_c,
- *      q+ = q [+] h (theta v+ + (1 - theta) v),      q_m = q [+] gamma h v,
- *      J(q+) v+ + C_t = 0,      0 <= lambda_n  perp  n . J_c(q_m) (v+ + e v) >= 0   where g(q_m) <=
- * 0.
+ *      M (v+ - v) = h f_theta + J(q_m)' lambda + J_c(q_m)' lambda_c
+ *
+ *      q+ = q [+] h (theta v+ + (1 - theta) v),   q_m = q [+] gamma h v
+ *
+ *      J(q+) v+ + C_t = 0,   0 <= lambda_n  perp  n . J_c(q_m) (v+ + e v) >= 0  where g(q_m) <= 0
  *
  * Contacts are an index set: those closed at the prediction q_m have Newton's law on the velocities
  * at the end, others nothing (nonsmooth.h).  Neither gaps nor joints are in the equations: what is

@@ -3,16 +3,18 @@
  * the end of the step.
  *
  *      M (v+ - v) = h f(t+, q+, v+) + J(q+)' lambda + J_c(q+)' lambda_c,      q+ = q [+] h v+
- *      C(q+, t+) = 0,      0 <= lambda_n  perp  g(q+) >= 0,      friction against the sliding
- * J_c(q+) v+
+ *
+ *      C(q+, t+) = 0,   0 <= lambda_n  perp  g(q+) >= 0,   friction against the sliding J_c(q+) v+
  *
  * C and the gaps g hold at the end of the step itself, where the formulation velocity has their
  * linear part at its start (STAR 2012, eq. 43-44).  The step is solved by repeated linearisation.
  * From an estimate u of v+ and its end x = q [+] h u
  *
- *      M (v+ - v) = h f(t+, x, u) + J(x)' lambda + J_c(x)' lambda_c,          J(x) v+ = J(x) u -
- * C(x, t+) / h 0 <= lambda_n  perp  n . J_c(x) (v+ - u) + g(x) / h >= 0,              friction
- * against J_c(x) v+
+ *      M (v+ - v) = h f(t+, x, u) + J(x)' lambda + J_c(x)' lambda_c
+ *
+ *      J(x) v+ = J(x) u - C(x, t+) / h
+ *
+ *      0 <= lambda_n  perp  n . J_c(x) (v+ - u) + g(x) / h >= 0,   friction against J_c(x) v+
  *
  * gives the next one; contacts are found at x.  It begins with u = 0, x = q and f(t+, q, v): the
  * first pass is the linear step.  It ends when the end of the step moves by less than tol and C is

@@ -6,8 +6,9 @@
  * centre, comes down with `approach` and moves against the way it points with `slide`, without
  * gravity.  At that point
  *
- *      u' = u + A p,   A = 1/m [ 1 + 3 c^2   3 c s ;  3 c s   1 + 3 s^2 ],   u = (-approach,
- * -slide)
+ *      u' = u + A p,   A = 1/m [ 1 + 3 c^2   3 c s ;  3 c s   1 + 3 s^2 ]
+ *
+ *      u = (-approach, -slide)
  *
  * for the impulse p = (p_n, p_t).  The normal impulse turns the sliding round where mu < 3 c s / (1
  * + 3 s^2).  Newton's law asks u_n' = -e u_n whatever friction does; with p_t = -mu p_n, opposed to

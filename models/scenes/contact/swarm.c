@@ -13,8 +13,9 @@
  * relative orbit with semi-major axis a and eccentricity e, from the closest point: Kepler's
  * equation
  *
- *      E - e sin E = omega t,  omega^2 a^3 = k (m_1 + m_2),   r = a (cos E - e, sqrt(1 - e^2) sin
- * E) */
+ *      E - e sin E = omega t,  omega^2 a^3 = k (m_1 + m_2)
+ *
+ *      r = a (cos E - e, sqrt(1 - e^2) sin E) */
 struct kepler_opts {
   double axis, eccentricity, mass_1, mass_2, strength, drift;
   int dim;

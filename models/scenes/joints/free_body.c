@@ -7,8 +7,12 @@
  * I_k:
  *
  *      w_1 = a_1 cn,  w_2 = +-a_2 sn,  w_3 = +-a_3 dn  (u | k),   u = p t + u_0
- *      a_1^2 = -D_3 / (I_1 (I_3-I_1)),  a_2^2 = -D_3 / (I_2 (I_3-I_2)),  a_3^2 = D_1 / (I_3
- * (I_3-I_1)) p^2 = (I_3-I_2) D_1 / (I_1 I_2 I_3),   kc^2 = (I_3-I_1) D_2 / ((I_3-I_2) D_1)
+ *
+ *      a_1^2 = -D_3 / (I_1 (I_3-I_1)),  a_2^2 = -D_3 / (I_2 (I_3-I_2))
+ *
+ *      a_3^2 = D_1 / (I_3 (I_3-I_1))
+ *
+ *      p^2 = (I_3-I_2) D_1 / (I_1 I_2 I_3),   kc^2 = (I_3-I_1) D_2 / ((I_3-I_2) D_1)
  *
  * D_k = sum_j I_j (I_j - I_k) w_j^2 has no cancellation of its own.  The direction of L in the body
  * is I w / |L|; the angle phi about L in space follows from

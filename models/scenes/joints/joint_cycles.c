@@ -8,7 +8,9 @@
  * redundant, n - 1 cycles.  twice: each hinge is there a second time, 10 n more redundant rows.
  *
  * The platform only moves along a circle, so that with phi from the vertical
+ *
  *      phi'' = -w^2 sin phi,   w^2 = g (n m / 2 + M) / (L (n m / 3 + M))
+ *
  * which is a pendulum: sin(phi / 2) = k sn(K - w t), k = sin(alpha / 2). */
 #include "models/scenes/elliptic.h"
 #include "models/scenes/scene_builder.h"

@@ -7,15 +7,21 @@
  *               turns it, its inertia (a sphere of a tenth of the length) is never felt;
  *   body=rod    a thin rod of 3/2 the length on a hinge at its end: its reduced length
  *               (I + m c^2) / (m c) with c = 3/4 L, I = m (3/2 L)^2 / 12 is L.
+ *
  * The marked point is at the distance L from the hinge: the mass, or the centre of oscillation.
  *
  * With phi from the vertical, amplitude alpha, k = sin(alpha/2), kc = cos(alpha/2), w = sqrt(g/L):
+ *
  *      sin(phi/2) = k sn(K - w t),   phi' = -2 k w cn(K - w t)
+ *
  * P = L (-sin phi, -cos phi).  The period is 4 K / w.
  *
  * strength: the joint breaks where its force passes it.  With x = cos phi and r = c / L (1 for a
- * point) the force has the parts along the rod   m g ((1 + 2 r) x - 2 r cos alpha)        across it
- * m g (1 - r) sin phi so that |F| = strength is a quadratic equation of x, whose time is (K -
+ * point) the force has the parts, along the rod and across it,
+ *
+ *      m g ((1 + 2 r) x - 2 r cos alpha),   m g (1 - r) sin phi
+ *
+ * so that |F| = strength is a quadratic equation of x, whose time is (K -
  * F(asin(sin(phi/2) / k) | k)) / w.  From there the centre flies in a parabola, and a rod turns at
  * the rate that it has. */
 #include "models/scenes/build.h"

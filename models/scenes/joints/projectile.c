@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Projectile: a free sphere under gravity with drag.
  *
- * Linear drag c (kg/s), k = c/m:   xdot = u exp(-k t),            x = u (1 - exp(-k t)) / k,
- *      zdot = (w + g/k) exp(-k t) - g/k,  z = (w + g/k) (1 - exp(-k t)) / k - g t / k,
+ * Linear drag c (kg/s), k = c/m:
+ *
+ *      xdot = u exp(-k t),                x = u (1 - exp(-k t)) / k
+ *
+ *      zdot = (w + g/k) exp(-k t) - g/k,  z = (w + g/k) (1 - exp(-k t)) / k - g t / k
+ *
  * with 1 - exp evaluated without cancellation, so that k -> 0 is the parabola.  With quadratic drag
  * there is no closed form and the truth is the integrated one. */
 #include "models/scenes/build.h"

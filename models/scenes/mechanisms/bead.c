@@ -2,16 +2,24 @@
 /* A bead, a mass point, slides on a wire without friction (van Overveld & Barenbrug 1995, section
  * 2.6).
  *
- *   track=cycloid  x = r (s + sin s), z = r (1 - cos s).  With the arc length sigma = 4 r sin(s/2)
+ * track=cycloid: x = r (s + sin s), z = r (1 - cos s).  With the arc length sigma = 4 r sin(s/2)
  * from the bottom, sigma'' = -g / (4 r) sigma whatever the amplitude (tautochrone; Huygens 1673):
- *                  sigma = sigma_0 cos(w t), w^2 = g / (4 r).  From the cusp it reaches the bottom
- * after pi sqrt(r/g), the least time of all curves (brachistochrone; Joh. Bernoulli 1696).
- *   track=ramp     the same, ending at the bottom: the bead leaves it at t = pi / (2 w) with the
- * horizontal velocity sigma_0 w, and falls freely track=helix    s'' = -g c / (r^2 + c^2), c =
- * pitch / 2 pi track=hoop     the wire is a circle in a vertical plane of a body that turns about
- * the vertical diameter; at cos(theta) = g / (w^2 r) from the bottom the bead stays where it is on
- * the hoop, whatever the moment of inertia of the hoop (nothing turns relative to anything)
- *   track=coaster  a closed spline with hills: the energy is known */
+ *
+ *      sigma = sigma_0 cos(w t),   w^2 = g / (4 r)
+ *
+ * From the cusp it reaches the bottom after pi sqrt(r/g), the least time of all curves
+ * (brachistochrone; Joh. Bernoulli 1696).
+ *
+ * track=ramp: the same, ending at the bottom: the bead leaves it at t = pi / (2 w) with the
+ * horizontal velocity sigma_0 w, and falls freely.
+ *
+ * track=helix: s'' = -g c / (r^2 + c^2), c = pitch / 2 pi.
+ *
+ * track=hoop: the wire is a circle in a vertical plane of a body that turns about the vertical
+ * diameter; at cos(theta) = g / (w^2 r) from the bottom the bead stays where it is on the hoop,
+ * whatever the moment of inertia of the hoop (nothing turns relative to anything).
+ *
+ * track=coaster: a closed spline with hills: the energy is known. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>

@@ -4,9 +4,12 @@
  * tips moving at `speed`.
  *
  * The links stay parallel: one degree of freedom, psi from the upright position, with
- *      M psi'' = g W sin psi / L,   M = (N + 1)/3 + N,   W = (N + 1)/2 + N,
+ *
+ *      M psi'' = g W sin psi / L,   M = (N + 1)/3 + N,   W = (N + 1)/2 + N
+ *
  * a pendulum that turns over: with nu^2 = g W / (M L) + psi'(0)^2 / 4 and k^2 = g W / (M L) / nu^2,
- *      psi = pi - 2 am(K - nu t),   psi' = 2 nu dn.
+ *
+ *      psi = pi - 2 am(K - nu t),   psi' = 2 nu dn
  *
  * When psi = +-90 degrees all links lie in one line: J loses rank and the mechanism could go on
  * with the links crossed.  The formulation must get through, twice a turn.  In space the hinges

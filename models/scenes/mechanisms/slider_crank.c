@@ -7,8 +7,11 @@
  *
  * With p = phi1 - phi2, q the elastic coordinates, Mq, K, B their matrices and c1, c2, c12, c21 the
  * integrals of the shape functions:
- *      M_22 = J2 + q'Mq q + 2 rho c12'q,   M_33 = m3,
+ *
+ *      M_22 = J2 + q'Mq q + 2 rho c12'q,   M_33 = m3
+ *
  *      M_2q = rho (c21 + B'q),   M_qq = Mq
+ *
  * and forces that are quadratic in the velocities, and -K q.  The row and the column of the crank
  * (M_11, M_12, M_1q, f_1) are left out: its angle is given, phi1'' = 0, so that they say only which
  * torque turns it, and no figure asks for that.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The pendulum as differential-algebraic equations are tested with it:
  *
- *      x'' = -x lambda,   y'' = -y lambda - 1,   x^2 + y^2 = 1,   (x, y) = (1, 0), (x', y') = (0,
- * 1)
+ *      x'' = -x lambda,   y'' = -y lambda - 1,   x^2 + y^2 = 1
+ *
+ *      (x, y) = (1, 0),   (x', y') = (0, 1)
  *
  * index 3 as it stands; the formulations and stabilizations of perp are what lowers the index.  A
  * point mass under gravity 1 with a distance joint; |multiplier| of the joint = lambda, since |(x,

@@ -301,9 +301,9 @@ perp_status perp_stagger_round(perp_ctx *ctx, perp_stagger *stagger, const perp_
 /* Friction of Stewart-Trinkle rows as the quadratic program (83)-(84) of STAR 2012, section 4.3.4:
  * with the normal impulses as they are,
  *
- *      min  1/2 x' A x + c' x,     x >= 0,     f_k' x_k <= mu_k lambda_k     for the directions x_k
- * of each contact k
+ *      min  1/2 x' A x + c' x,   x >= 0,   f_k' x_k <= mu_k lambda_k
  *
+ * for the directions x_k of each contact k
  * (least kinetic energy), by projected gradients with the acceleration of Nesterov, started anew
  * where it leads uphill (Beck and Teboulle 2009; O'Donoghue and Candes 2015).  D_k, the largest sum
  * of |A_ij| over a row of contact k, makes D - A positive semidefinite, so that x - g / D,

@@ -8,8 +8,9 @@
  * with lambda_N as it is
  *
  *      [ w_t ]   [ A_tt  e ] [ x_t  ]   [ b_t + A_tN lambda_N ]
- *      [ w_s ] = [ -f'   0 ] [ beta ] + [ b_s + mu lambda_n   ],     0 <= (x_t, beta) _|_ (w_t,
- * w_s) >= 0,
+ *      [ w_s ] = [ -f'   0 ] [ beta ] + [ b_s + mu lambda_n   ]
+ *
+ *      0 <= (x_t, beta) _|_ (w_t, w_s) >= 0
  *
  * the optimality conditions of the QP (83)-(84) of STAR 2012: monotone for e = f (copositive for
  * any e, f > 0 and A positive semidefinite), and feasible as long as lambda_n >= 0.  A_NN and this

@@ -14,8 +14,11 @@ extern "C" {
  * A contact is a normal row and its one or two friction rows (pairs of a cone, or two box rows of
  * one normal row that follow each other, with one mu).  The tangential multiplier becomes lambda_T
  * = sum_k beta_k d_k, beta >= 0, over n_d directions at equal angles (+-1 for a single row), with
- *      w_beta  = D'u_T + e gamma         >= 0   complementary to beta,
- *      w_gamma = mu lambda_n - e'beta    >= 0   complementary to gamma.
+ *
+ *      w_beta  = D'u_T + e gamma         >= 0   complementary to beta
+ *
+ *      w_gamma = mu lambda_n - e'beta    >= 0   complementary to gamma
+ *
  * Rows of the result: all rows that are not friction rows in their order, then the n_d beta of
  * every contact, then one gamma a contact.  A becomes nonsymmetric; it is copositive when A was
  * PSD, so that Lemke's method ends in a solution when b'lambda >= 0 for every lambda >= 0 with

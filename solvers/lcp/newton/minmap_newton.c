@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Semismooth Newton method on the natural (minimum) map, with reduction to the free rows.
  *
- *      H_i = lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i) = 0,    w = A lambda + b,   a_i =
- * A_ii,
+ *      H_i = lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i) = 0,  w = A lambda + b,  a_i = A_ii
  *
  * the min map of STAR 2012, eq. 67, 68 and 73, with bounds.  An element of its generalized Jacobian
  * is fixed by the index sets: rows that the clamp sends to a bound read dlambda_i = bound -

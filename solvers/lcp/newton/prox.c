@@ -3,8 +3,10 @@
  * cone.
  *
  * Acary, Bremond and Huber 2018, as PROX of Siconos has it: lambda_k+1 solves the problem with
- *      A + alpha_k D  for A,      b - alpha_k D lambda_k  for b,      alpha_k = sigma
- * |F(lambda_k)|^nu, up to an inner tolerance that follows the outer residual |F|.  The inner
+ *
+ *      A + alpha_k D  for A,   b - alpha_k D lambda_k  for b,   alpha_k = sigma |F(lambda_k)|^nu
+ *
+ * up to an inner tolerance that follows the outer residual |F|.  The inner
  * problems are regular where A is not (redundant contacts), and near their solution from the start;
  * alpha goes to zero with the residual, so that the last steps are those of Newton's method.
  *

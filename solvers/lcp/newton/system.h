@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The linear systems of Newton, interior point and active-set methods:
  *
- *      d_i (x_i - gamma_i x_n(i)) + (A x)_i = r_i    where d_i is finite,
- *      x_i = gamma_i x_n(i)                          where d_i is infinite (gamma_i = 0: the row is
- * out),
+ *      d_i (x_i - gamma_i x_n(i)) + (A x)_i = r_i    where d_i is finite
+ *
+ *      x_i = gamma_i x_n(i)    where d_i is infinite (gamma_i = 0: the row is out)
  *
  * with d_i >= 0, and gamma only on friction rows, n(i) being their normal row, whose own gamma is
  * 0.

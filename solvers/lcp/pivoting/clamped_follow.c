@@ -4,8 +4,9 @@
  *
  * One parameter s makes everything that is wrong with the sets at hand right, at s = 1:
  *
- *      w = A lambda + b + s e,    lo - s g <= lambda <= hi + s g,    |lambda_i| <= mu_i lambda_n(i)
- * + s g_i,
+ *      w = A lambda + b + s e,   lo - s g <= lambda <= hi + s g
+ *
+ *      |lambda_i| <= mu_i lambda_n(i) + s g_i
  *
  * w complementary, with e and g as large as what is broken, and a little more, each by a generic
  * factor.  As long as no row changes its set, lambda and w are linear in s: w_F = 0 is one system

@@ -8,8 +8,11 @@
  * rows are open.  An open row i is driven until it is in one of the sets, while the rows in the
  * sets stay there (Vondrak 2005, eq. 6.19, 6.20):
  *
- *      d lambda_i = +-1,   d lambda_F = -A_FF^-1 A_Fi d lambda_i,   d w_N = A_NF d lambda_F + A_Ni
- * d lambda_i, d w_i = s d lambda_i   with the Schur complement  s = A_ii - A_iF A_FF^-1 A_Fi >= 0.
+ *      d lambda_i = +-1,   d lambda_F = -A_FF^-1 A_Fi d lambda_i
+ *
+ *      d w_N = A_NF d lambda_F + A_Ni d lambda_i,   d w_i = s d lambda_i
+ *
+ * with the Schur complement s = A_ii - A_iF A_FF^-1 A_Fi >= 0.
  *
  * The step ends when w_i = 0, when lambda_i meets its other bound, or when a row of the sets meets
  * the end of its line and changes over: a row leaves F (O(k^2) removal from L D L') or joins it

@@ -2,8 +2,9 @@
 /* Lemke and Howson's algorithm for bimatrix games (Lemke and Howson 1964; Cottle, Pang and Stone,
  * The Linear Complementarity Problem).
  *
- *      lambda = (x, y),   A = [0 C; D' 0],   b < 0:      C y >= a,  D'x >= d  complementary to x, y
- * >= 0
+ *      lambda = (x, y),   A = [0 C; D' 0],   b < 0
+ *
+ *      C y >= a,  D'x >= d  complementary to x, y >= 0
  *
  * Here a = -b of the first m rows and d = -b of the other l; rows are scaled so that both are 1.  C
  * and D are then the costs of a game: an equilibrium (x^, y^) of probability vectors with the costs
@@ -11,7 +12,9 @@
  * entries does not matter as long as u, v > 0, which positive costs guarantee.
  *
  * With the payoffs P = alpha - C > 0, Q = beta - D > 0 the tableaus
+ *
  *      r + P y = 1,    s + Q'x = 1
+ *
  * start at x = y = 0.  One x_k (or y_k) enters; then the complement of what left enters the other
  * tableau, until the pair k is complete again.  The start is the only vertex that is complementary
  * without being an equilibrium, and the path from it cannot come back, so it ends in one.  Ratios

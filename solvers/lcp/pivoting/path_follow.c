@@ -252,8 +252,11 @@ perp_reason perp_path_follow(perp_path *path, int e, bool is_lambda)
  * rows of a regular matrix differ, so there is exactly one.
  *
  * K^-1 holds all of that basis that is not a unit vector: for x = (t, lambda_S)
- *      d x / d b_j = -K^-1 e_c   where row j is row c of the core, else 0,
- *      d w_i / d b_j = delta_ij + [c_i A_iS] d x / d b_j.
+ *
+ *      d x / d b_j = -K^-1 e_c   where row j is row c of the core, else 0
+ *
+ *      d w_i / d b_j = delta_ij + [c_i A_iS] d x / d b_j
+ *
  * Coefficients are formed one at a time and only for the variables still tied: O(1) for a lambda,
  * O(|S|) for a w. */
 

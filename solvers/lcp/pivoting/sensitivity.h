@@ -50,8 +50,11 @@ typedef struct perp_lcp_sensitivity {
  *
  * With lambda = T y, y the free multipliers F (friction at its limit follows its normal: y_t =
  * lambda_t -+ mu lambda_n = 0),
- *      (A T)_FF y_F = -b_F - constants,       d lambda / d b = -T_F ((A T)_FF)^-1 E_F',
- *      d w / d b = I + A d lambda / d b,      d lambda_k / d A_ij = (d lambda_k / d b_i) lambda_j,
+ *
+ *      (A T)_FF y_F = -b_F - constants,       d lambda / d b = -T_F ((A T)_FF)^-1 E_F'
+ *
+ *      d w / d b = I + A d lambda / d b,      d lambda_k / d A_ij = (d lambda_k / d b_i) lambda_j
+ *
  * since A_ij enters row i as b_i does.  d lambda / d b_i = 0 for rows that are not free.
  *
  * Where strict complementarity fails (lambda_i at a bound and w_i = 0), the derivative in a

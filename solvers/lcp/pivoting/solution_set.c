@@ -5,8 +5,10 @@
  * Basic solutions belong to one polyhedron where all rows have a set in common.  For the pure LCP
  * of a bimatrix game these are the maximal Nash subsets (Jansen 1981; Cottle, Pang and Stone 1992,
  * section 3.1).  A polyhedron is unbounded where its conditions without b have a solution d != 0,
- *      A d = 0 on free rows, >= 0 at lo, <= 0 at hi;  d = 0 at bounds, d >= 0 above lo, <= 0 below
- * hi. */
+ *      A d = 0 on free rows, >= 0 at lo, <= 0 at hi
+ *
+ *      d = 0 at bounds, d >= 0 above lo, <= 0 below hi
+ */
 #include "solvers/lcp/pivoting/solution_set.h"
 #include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/lcp_private.h"

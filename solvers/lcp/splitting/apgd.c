@@ -2,8 +2,12 @@
 /* Accelerated projected gradient descent with restarts.
  *
  * Nesterov's scheme for  min 1/2 x'Ax + x'b  over the bounds, in the metric D = diag(A_ii):
- *      lambda+ = P(y - (A y + b) / (L D)),   y = lambda+ + beta (lambda+ - lambda),
- * theta+ = (1 + sqrt(1 + 4 theta^2)) / 2, beta = (theta - 1) / theta+.  L is found by backtracking:
+ *
+ *      lambda+ = P(y - (A y + b) / (L D)),   y = lambda+ + beta (lambda+ - lambda)
+ *
+ *      theta+ = (1 + sqrt(1 + 4 theta^2)) / 2,   beta = (theta - 1) / theta+
+ *
+ * L is found by backtracking:
  * it doubles until d'Ad <= L d'Dd for the step d taken (A d is a combination of products at hand),
  * and shrinks by a tenth every iteration.  Restart (theta = 1) when the momentum points uphill,
  * O'Donoghue and Candes 2015. With friction the projection takes the limits of the new normal

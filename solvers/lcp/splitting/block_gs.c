@@ -23,8 +23,9 @@
  * Acceleration: after the first `accelerate` sweeps, they come in pairs, forward and back, and
  * every pair starts from the extrapolated point
  *
- *      y = P(lambda_k + (theta_k - 1)/theta_k+1 (lambda_k - lambda_k-1)),  theta_k+1 = (1 + sqrt(1
- * + 4 theta_k^2))/2,
+ *      y = P(lambda_k + (theta_k - 1)/theta_k+1 (lambda_k - lambda_k-1))
+ *
+ *      theta_k+1 = (1 + sqrt(1 + 4 theta_k^2))/2
  *
  * with theta = 1 again where (y - lambda_k+1)' D (lambda_k+1 - lambda_k) > 0, D = diag(A_ii)
  * (O'Donoghue and Candes 2015): a symmetric sweep is a proximal step of the quadratic objective

@@ -4,7 +4,9 @@
  *
  * Open: x = 0 when q_n >= 0.  Sticking: K x = -q when that x lies in the cone.  Sliding: the
  * multipliers with w_n = 0 on the surface of the cone are a curve over the angle of e = (cos, sin),
- *      x_T = r e,   x_n = r / mu,   r(angle) = -q_n / (K_nn / mu + K_nt e) > 0,
+ *
+ *      x_T = r e,   x_n = r / mu,   r(angle) = -q_n / (K_nn / mu + K_nt e) > 0
+ *
  * and g(angle) = w_T x e (the component of w_T across e) changes its sign where w_T is along e;
  * friction opposes it there where w_T'e <= 0.  The paper asks for the least energy on the curve,
  * whose tangent has a part along e where K_nt is not zero; Coulomb's law, which the judge asks for,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Projected Gauss-Seidel.
  *
- *      lambda_i <- clamp(lambda_i - w_i / A_ii, lo_i, hi_i),   w = A lambda + b,   one row after
- * the other.
+ *      lambda_i <- clamp(lambda_i - w_i / A_ii, lo_i, hi_i),   w = A lambda + b
+ *
+ * one row after the other.
  *
  * STAR 2012, eq. 78, derived there as the exact minimization of 1/2 x'Ax + x'b along one axis; as a
  * matrix splitting M = D + L, section 4.3.1.  Friction rows take their limits from the normal
