@@ -94,7 +94,7 @@ static void balance_step(balance *B, const perp_model *m, const perp_contact_cou
   double P[3], off[3], weight = 0;
   for (int b = 0; b < m->n_bodies; b++) weight += m->inertia[b].mass * G;
   momentum(m, v, P);
-  const double h = t - B->t;
+  const double h = t - B->t, unit = h > 0 ? weight * h : 1; /* impacts take no time */
   for (int i = 0; i < 3; i++) off[i] = P[i] - B->P[i] + (i == 2 ? weight * h : 0);
   for (int i = 0; i < info->n_contacts; i++) {
     const perp_contact *x = &info->contacts[i];
@@ -105,9 +105,9 @@ static void balance_step(balance *B, const perp_model *m, const perp_contact_cou
       if (x->body[1] < 0) off[j] += J[j];
       slide += pow(J[j] - normal * x->n[j], 2);
     }
-    B->pulls = fmax(B->pulls, -normal / (weight * h));
+    B->pulls = fmax(B->pulls, -normal / unit);
     /* the limit is that of each of two directions */
-    B->beyond = fmax(B->beyond, (sqrt(slide) - sqrt(2) * x->mu * normal) / (weight * h));
+    B->beyond = fmax(B->beyond, (sqrt(slide) - sqrt(2) * x->mu * normal) / unit);
   }
   /* impacts tell no impulses; shorter: rounding of velocities */
   if (c->impacts == B->impacts && h > 1e-4) {
