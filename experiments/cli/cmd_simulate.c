@@ -190,6 +190,14 @@ static int cmd_simulate_tell(const perp_ctx *ctx, const perp_result *result, boo
   return exit_of_run(result);
 }
 
+/* After a series that could not be written: says so by errno. */
+static int run_unwritten(const char *series)
+{
+  const int why = errno;
+  perp_say("error: cannot write %s: %s", series, strerror(why));
+  return why == ENOMEM ? PERP_EXIT_INFRA : PERP_EXIT_INTERNAL;
+}
+
 /* In the child: run, print; the series goes to part, which the parent names. */
 static int run_here(perp_ctx *ctx, perp_request *request, const perp_guard *guard, double timeout,
                     const char *series, const char *part, bool json, bool text,
@@ -211,10 +219,7 @@ static int run_here(perp_ctx *ctx, perp_request *request, const perp_guard *guar
     perp_print_error(ctx);
   else if (shown != PERP_OK)
     code = perp_refuse(ctx, perp_exit_of(shown));
-  if (series != NULL && !perp_series_close(&mind.series)) {
-    perp_say("error: cannot write %s: %s", series, strerror(errno));
-    code = PERP_EXIT_INTERNAL;
-  }
+  if (series != NULL && !perp_series_close(&mind.series)) code = run_unwritten(series);
   perp_result_free(&result);
   return code;
 }
@@ -255,10 +260,7 @@ static int run_apart(perp_ctx *ctx, perp_request *request, double timeout, const
     code = cmd_simulate_tell(ctx, &left, json, text);
     free(state);
   }
-  if (part != NULL && !perp_growing_name(part, series)) {
-    perp_say("error: cannot write %s: %s", series, strerror(errno));
-    code = PERP_EXIT_INTERNAL;
-  }
+  if (part != NULL && !perp_growing_name(part, series)) code = run_unwritten(series);
   free(part);
   perp_guard_free(&guard);
   if (watching == NULL) return code;

@@ -174,7 +174,7 @@ def main():
     for name in ('inject', 'preload', 'perp'):
         p.add_argument(name)
     p.add_argument('--points', type=int, default=100, help='per command')
-    p.add_argument('--all', action='store_true', help='every system call, and so many allocations that there are 2200 points')
+    p.add_argument('--all', action='store_true', help='every system call, and so many allocations that there are 2200 points or more')
     p.add_argument('--only', choices=list(COMMANDS))
     p.add_argument('--kind', choices=list(KINDS))
     p.add_argument('--list', action='store_true')
@@ -203,7 +203,8 @@ def main():
             for v, k, c in counts:
                 total = sum(x for _, y, x in counts if (y == 'alloc') == (k == 'alloc'))
                 share = a.points // 2 if not a.all else max(1000, 2200 - calls) if k == 'alloc' else total
-                jobs += [(v, k, n) for n in points(c, max(3, -(-share * c // max(1, total))))]
+                some = max(3, -(-share * c // max(1, total)))
+                jobs += [(v, k, n) for n in points(c, c if a.all and c <= 1200 else some)]
             with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
                 def judge(numbered):
                     i, (v, k, n) = numbered
