@@ -135,6 +135,16 @@ __attribute__((unused)) static void run_drive(perp_ctx *ctx, perp_model *model, 
   if (perp_model_add_drive(ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx->msg);
 }
 
+__attribute__((unused)) static void run_shape(perp_ctx *ctx, perp_model *model, perp_shape_def def)
+{
+  if (perp_model_add_shape(ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx->msg);
+}
+
+__attribute__((unused)) static void run_force(perp_ctx *ctx, perp_model *model, perp_force_def def)
+{
+  if (perp_model_add_force(ctx, model, &def) != PERP_OK) bail("%s", ctx->msg);
+}
+
 __attribute__((unused)) static perp_model *run_finish(perp_ctx *ctx, perp_model *model)
 {
   if (perp_model_finish(ctx, model) != PERP_OK) bail("%s", ctx->msg);

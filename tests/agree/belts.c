@@ -49,9 +49,8 @@ static perp_model *belt(int dim, bool turned, bool rides, double speed, double r
     if (perp_model_add_motion(&ctx, m, &still, NULL) != PERP_OK) bail("%s", ctx.msg);
   } else
     under.x[up] = -20;
-  if (perp_model_add_shape(&ctx, m, &box, NULL) != PERP_OK ||
-      perp_model_add_shape(&ctx, m, &under, NULL) != PERP_OK)
-    bail("%s", ctx.msg);
+  run_shape(&ctx, m, box);
+  run_shape(&ctx, m, under);
   return run_finish(&ctx, m);
 }
 

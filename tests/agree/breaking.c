@@ -203,7 +203,7 @@ static double four_bar(int dim, const char *kkt, double place[6])
     run_joint(&ctx, model, hinge);
   }
   const perp_force_def push = { .kind = PERP_FORCE_POINT, .a = 1, .value = { 5 } };
-  if (perp_model_add_force(&ctx, model, &push) != PERP_OK) bail("%s", ctx.msg);
+  run_force(&ctx, model, push);
   run_finish(&ctx, model);
   perp_sim *sim = run_start(&ctx, model, (run_parts){ "acceleration", "rk4", kkt }, 1e-3);
   perp_step_info info = { .reason = PERP_EXACT };
@@ -294,9 +294,8 @@ static void impact(void)
                                 .strength = (holds ? 1.01 : 0.99) * 2 * speed / h });
     const perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = 0, .radius = 0.1 },
                          floor = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD };
-    if (perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK ||
-        perp_model_add_shape(&ctx, model, &floor, NULL) != PERP_OK)
-      bail("%s", ctx.msg);
+    run_shape(&ctx, model, ball);
+    run_shape(&ctx, model, floor);
     run_finish(&ctx, model);
     perp_sim *sim = run_start(&ctx, model, (run_parts){ "velocity" }, h);
     perp_step_info info = { 0 };

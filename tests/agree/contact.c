@@ -18,7 +18,7 @@ static void shape(perp_model *model, int body, perp_shape_kind kind, double mu)
                          .radius = 0.2,
                          .half = { 0.2, 0.25, 0.15 },
                          .surface = { .mu = mu, .mu_dynamic = mu } };
-  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, def);
 }
 
 static perp_model *heap(double mu, bool joints)

@@ -111,9 +111,8 @@ static double bounce(const char *formulation, double mu, double e, double h)
   perp_shape_def ground = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = surface },
                  ball = { .kind = PERP_SHAPE_SPHERE, .radius = 0.1, .surface = surface };
   run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x = { 0, 0, 1.1 } });
-  if (perp_model_add_shape(&ctx, model, &ground, NULL) != PERP_OK ||
-      perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK)
-    bail("%s", ctx.msg);
+  run_shape(&ctx, model, ground);
+  run_shape(&ctx, model, ball);
   run_finish(&ctx, model);
   perp_sim *sim = run_start(&ctx, model, (run_parts){ formulation }, h);
   const double fall = sqrt(2 / 9.81), end = fall * (1 + 1.5 * e);
@@ -158,7 +157,7 @@ static perp_model *figure(double height, bool rough)
   perp_shape_def ground = {
     .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .quat = { 1, 0.05, 0.08, 0 }, .surface = surface
   };
-  if (perp_model_add_shape(&ctx, model, &ground, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, ground);
   for (int i = 0; i < 5; i++) {
     perp_body_def link = { .mass = perp_mass_box(1 + 0.2 * i, 0.3, 0.08, 0.06),
                            .x = { 0.34 * (i % 3), i < 3 ? 0 : 0.3 * (i == 3 ? 1 : -1), height },
@@ -168,7 +167,7 @@ static perp_model *figure(double height, bool rough)
                            .body = run_body(&ctx, model, link),
                            .half = { 0.15, 0.04, 0.03 },
                            .surface = surface };
-    if (perp_model_add_shape(&ctx, model, &box, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, model, box);
   }
   for (int i = 1; i < 5; i++) {
     const int parent = i < 3 ? i - 1 : 1;
@@ -401,12 +400,12 @@ static void growing(void)
   enum { SPHERES = 60 };
   perp_model *model = run_model(&ctx, 3);
   const perp_shape_def floor = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD };
-  if (perp_model_add_shape(&ctx, model, &floor, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, floor);
   for (int i = 0; i < SPHERES; i++) {
     run_body(&ctx, model,
              (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x = { i, 0, 0.1 + 0.02 * i } });
     const perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = i, .radius = 0.1 };
-    if (perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, model, ball);
   }
   run_finish(&ctx, model);
   perp_sim *sim = run_start(&ctx, model, (run_parts){ "point-mass" }, 1e-3);

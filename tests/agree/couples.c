@@ -30,9 +30,8 @@ static perp_model *ball_on(int dim, double theta, perp_surface surface, double v
   } else
     ball.w[2] = -v / R;
   run_body(&ctx, m, ball);
-  if (perp_model_add_shape(&ctx, m, &round, NULL) != PERP_OK ||
-      perp_model_add_shape(&ctx, m, &floor, NULL) != PERP_OK)
-    bail("%s", ctx.msg);
+  run_shape(&ctx, m, round);
+  run_shape(&ctx, m, floor);
   return run_finish(&ctx, m);
 }
 
@@ -301,9 +300,8 @@ static void beside_limits(void)
                                 .axis_a = { 0, 1, 0 },
                                 .axis_b = { 0, 1, 0 } });
     run_drive(&ctx, m, (perp_drive_def){ .joint = 0, .lower = -0.05, .upper = 0.05 });
-    if (perp_model_add_shape(&ctx, m, &floor, NULL) != PERP_OK ||
-        perp_model_add_shape(&ctx, m, &round, NULL) != PERP_OK)
-      bail("%s", ctx.msg);
+    run_shape(&ctx, m, floor);
+    run_shape(&ctx, m, round);
     run_finish(&ctx, m);
     double q[14];
     const run_parts parts = { "velocity", "", "", "", solvers[i], "cone" };

@@ -20,7 +20,7 @@ static perp_model *on_spring(double v, perp_drive_def drive)
     .kind = PERP_FORCE_SPRING, .a = PERP_WORLD, .b = 0, .stiffness = k, .length = 50
   };
   spring.anchor_a[0] = -50;
-  if (perp_model_add_force(&ctx, m, &spring) != PERP_OK) bail("%s", ctx.msg);
+  run_force(&ctx, m, spring);
   run_drive(&ctx, m, drive);
   return run_finish(&ctx, m);
 }

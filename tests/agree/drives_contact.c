@@ -27,7 +27,7 @@ enum { WAYS = sizeof ways / sizeof ways[0] };
 static void add_shape(perp_model *model, perp_shape_def def)
 {
   def.surface.mu_dynamic = (double)NAN;
-  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, def);
 }
 
 static void add_ground(perp_model *model, double mu)

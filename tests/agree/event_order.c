@@ -21,7 +21,7 @@ static double order_of(const double *error)
 
 static void add_shape(perp_model *m, perp_shape_def def)
 {
-  if (perp_model_add_shape(&ctx, m, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, m, def);
 }
 
 /* ---- a block on a belt, held by a spring ---- */
@@ -47,7 +47,7 @@ static perp_model *belt(int dim)
                                  .half = { 0.1, 0.1, 0.1 },
                                  .surface = { belt_mu, belt_mu_d, 0 } });
   add_shape(m, plane);
-  if (perp_model_add_force(&ctx, m, &spring) != PERP_OK) bail("%s", ctx.msg);
+  run_force(&ctx, m, spring);
   return run_finish(&ctx, m);
 }
 

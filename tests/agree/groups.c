@@ -37,7 +37,7 @@ static perp_model *mechanisms(void)
   perp_force_def spring = {
     .kind = PERP_FORCE_SPRING, .a = 6, .b = 7, .stiffness = 30, .damping = 0.1, .length = 0.8
   };
-  if (perp_model_add_force(&ctx, model, &spring) != PERP_OK) bail("%s", ctx.msg);
+  run_force(&ctx, model, spring);
   return run_finish(&ctx, model);
 }
 
@@ -98,7 +98,7 @@ static void apart(void)
 static void solid(perp_model *model, perp_body_def body, perp_shape_def shape)
 {
   shape.body = run_body(&ctx, model, body);
-  if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, shape);
 }
 
 /* boxes on the floor, apart from each other, each with a spin; `meet`: a ball rolls into the row */
@@ -110,7 +110,7 @@ static perp_model *boxes(bool meet)
   perp_shape_def floor = { .kind = PERP_SHAPE_PLANE,
                            .body = PERP_WORLD,
                            .surface = { .mu = mu, .mu_dynamic = mu } };
-  if (perp_model_add_shape(&ctx, model, &floor, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, floor);
   for (int i = 0; i < 4; i++)
     solid(model,
           (perp_body_def){ .mass = perp_mass_box(1 + i, 0.2, 0.2, 0.2),

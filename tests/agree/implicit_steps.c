@@ -14,8 +14,7 @@ enum { MOST = 7 * 130 };
 static double apart(int n, const double *x, const double *y)
 {
   double worst = 0;
-  for (int i = 0; i < n; i++)
-    if (!(fabs(x[i] - y[i]) <= worst)) worst = fabs(x[i] - y[i]);
+  for (int i = 0; i < n; i++) worst = fmax(worst, fabs(x[i] - y[i]));
   return worst;
 }
 

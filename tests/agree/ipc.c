@@ -40,9 +40,8 @@ static perp_model *pair_of(int dim, perp_shape_kind a, perp_shape_kind b)
     run_body(&ctx, m, (perp_body_def){ .mass = perp_mass_box(1, 1, 1, 1), .x = { 3.0 * i } });
   const perp_shape_def first = shape_of(a, plane ? PERP_WORLD : 0, 0.3),
                        second = shape_of(b, plane ? 0 : 1, 0.25);
-  if (perp_model_add_shape(&ctx, m, &first, NULL) != PERP_OK ||
-      perp_model_add_shape(&ctx, m, &second, NULL) != PERP_OK)
-    bail("%s", ctx.msg);
+  run_shape(&ctx, m, first);
+  run_shape(&ctx, m, second);
   return run_finish(&ctx, m);
 }
 
@@ -210,9 +209,8 @@ static perp_model *on_plane(int dim, perp_shape_def shape, double height, double
                                  .surface = { .mu = mu, .mu_dynamic = (double)NAN } };
   shape.surface = plane.surface;
   perp_model_gravity(m, G);
-  if (perp_model_add_shape(&ctx, m, &plane, NULL) != PERP_OK ||
-      perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK)
-    bail("%s", ctx.msg);
+  run_shape(&ctx, m, plane);
+  run_shape(&ctx, m, shape);
   return run_finish(&ctx, m);
 }
 
@@ -345,11 +343,11 @@ static perp_model *heap(int dim, int n, double speed)
     for (int k = 0; k < 3; k++) body.w[k] = uniform(-3, 3);
     perp_shape_def shape = shape_of(kinds[i % (dim == 2 ? 3 : 4)], run_body(&ctx, m, body), 0.25);
     shape.surface = surface;
-    if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, m, shape);
   }
   perp_shape_def floor = shape_of(PERP_SHAPE_PLANE, PERP_WORLD, 0);
   floor.surface = surface;
-  if (perp_model_add_shape(&ctx, m, &floor, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, m, floor);
   return run_finish(&ctx, m);
 }
 
@@ -376,9 +374,8 @@ static void apart(void)
                                  .body = PERP_WORLD,
                                  .half = { 1, 1, 0.005 } },
                        ball = { .kind = PERP_SHAPE_SPHERE, .radius = 0.05 };
-  if (perp_model_add_shape(&ctx, m, &plate, NULL) != PERP_OK ||
-      perp_model_add_shape(&ctx, m, &ball, NULL) != PERP_OK)
-    bail("%s", ctx.msg);
+  run_shape(&ctx, m, plate);
+  run_shape(&ctx, m, ball);
   run_finish(&ctx, m);
   double q[7];
   const double least = least_distance(m, "ipc", 0.01, 0.1, &reason);
@@ -440,7 +437,7 @@ static void momentum(void)
                                    .radius = 0.2,
                                    .half = { 0.25, 0.05, 0.05 },
                                    .surface = { .mu = 0.5, .mu_dynamic = 0.5 } };
-    if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, m, shape);
   }
   run_finish(&ctx, m);
   double q[28], v[24], P[3] = { 0 };
@@ -549,7 +546,7 @@ static void refusals(void)
                               .body = i - 1,
                               .radius = 0.2,
                               .surface = { .mu = 0.5, .mu_dynamic = 0.4 } };
-    if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, m, shape);
   }
   run_finish(&ctx, m);
   run_refused(&ctx, m, (run_parts){ "ipc" }, "mu_dynamic");

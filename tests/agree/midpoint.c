@@ -8,7 +8,7 @@ static perp_ctx ctx;
 static void shape(perp_model *model, perp_shape_def def, double mu, double dynamic, double e)
 {
   def.surface = (perp_surface){ .mu = mu, .mu_dynamic = dynamic, .restitution = e };
-  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, def);
 }
 
 /* A slider of a body along x of the plane, with a force along it. */
@@ -26,7 +26,7 @@ static int slider(perp_model *model, double x, double y, double v, double force)
                                 .axis_b = { 1 } };
   const perp_force_def pull = { .kind = PERP_FORCE_POINT, .a = b, .value = { force } };
   run_joint(&ctx, model, rail);
-  if (force != 0 && perp_model_add_force(&ctx, model, &pull) != PERP_OK) bail("%s", ctx.msg);
+  if (force != 0) run_force(&ctx, model, pull);
   return b;
 }
 
@@ -115,7 +115,7 @@ static void jolted(void)
   const perp_force_def damper = {
     .kind = PERP_FORCE_SPRING, .a = block, .b = pulls, .damping = 0.99 * 0.5 * 9.81 / 3
   };
-  if (perp_model_add_force(&ctx, model, &damper) != PERP_OK) bail("%s", ctx.msg);
+  run_force(&ctx, model, damper);
   run_finish(&ctx, model);
   perp_sim *sim = run_start(&ctx, model, (run_parts){ "velocity-midpoint" }, 1e-3);
   const perp_reason reason = run_to(&ctx, sim, 0.1);

@@ -46,9 +46,8 @@ static perp_model *sleigh(int where)
     const perp_shape_def ground = { .kind = PERP_SHAPE_PLANE,
                                     .body = PERP_WORLD,
                                     .x = { 0, 0, -0.2 } };
-    if (perp_model_add_shape(&ctx, m, &box, NULL) != PERP_OK ||
-        perp_model_add_shape(&ctx, m, &ground, NULL) != PERP_OK)
-      bail("%s", ctx.msg);
+    run_shape(&ctx, m, box);
+    run_shape(&ctx, m, ground);
   }
   return run_finish(&ctx, m);
 }
@@ -183,7 +182,7 @@ static void rolling(void)
   const perp_force_def force = { .kind = PERP_FORCE_POINT,
                                  .a = ball,
                                  .value = { F * 0.6, F * 0.8, 0 } };
-  if (perp_model_add_force(&ctx, m, &force) != PERP_OK) bail("%s", ctx.msg);
+  run_force(&ctx, m, force);
   run_finish(&ctx, m);
   double v[6], q[7];
   if (run_fresh(&ctx, m, (run_parts){ "velocity", "symplectic-euler" }, 1e-2, 1, q, v) < 0)

@@ -55,8 +55,7 @@ static perp_model *with_force(brings w)
                               .stiffness = 100,
                               .damping = w == DAMPER ? 5 : 0 };
   if (w == JOINT) force = (perp_force_def){ .kind = PERP_FORCE_POINT, .a = 0, .value = { 20, 10 } };
-  if ((w <= DAMPER || w == JOINT) && perp_model_add_force(&ctx, m, &force) != PERP_OK)
-    bail("%s", ctx.msg);
+  if (w <= DAMPER || w == JOINT) run_force(&ctx, m, force);
   if (w == JOINT || w == MOTOR)
     run_joint(&ctx, m,
               (perp_joint_def){ .kind = w == JOINT ? PERP_JOINT_BALL : PERP_JOINT_SLIDER,
@@ -71,7 +70,7 @@ static perp_model *with_force(brings w)
     const perp_shape_def shape = { .kind = i == 0 ? PERP_SHAPE_PLANE : PERP_SHAPE_SPHERE,
                                    .body = i - 1,
                                    .radius = 0.1 };
-    if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, m, shape);
   }
   return run_finish(&ctx, m);
 }

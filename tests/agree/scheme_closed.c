@@ -52,10 +52,9 @@ static perp_model *belt_model(int dim)
                             .stiffness = MASS * OMEGA * OMEGA };
   spring.anchor_b[up] = 0.05;
   perp_model_gravity(model, G);
-  if (perp_model_add_shape(&ctx, model, &box, NULL) != PERP_OK ||
-      perp_model_add_shape(&ctx, model, &under, NULL) != PERP_OK ||
-      perp_model_add_force(&ctx, model, &spring) != PERP_OK)
-    bail("%s", ctx.msg);
+  run_shape(&ctx, model, box);
+  run_shape(&ctx, model, under);
+  run_force(&ctx, model, spring);
   return run_finish(&ctx, model);
 }
 

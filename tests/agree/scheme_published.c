@@ -508,7 +508,7 @@ static perp_model *scene_model(const scene *s, world *w)
   const perp_surface surface = { .mu = s->of.mu, .mu_dynamic = s->of.mu, .restitution = s->of.e };
   perp_shape_def ground = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = surface };
   perp_model_gravity(model, G);
-  if (perp_model_add_shape(&ctx, model, &ground, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, ground);
   *w = (world){ .bodies = s->n };
   for (int i = 0; i < s->n; i++) {
     perp_body_def def = { .mass = { .mass = s->body[i].m, .inertia[8] = s->body[i].I },
@@ -522,7 +522,7 @@ static perp_model *scene_model(const scene *s, world *w)
                              .half = { disc ? 0 : s->body[i].half[0], s->body[i].half[1] },
                              .body = run_body(&ctx, model, def),
                              .surface = surface };
-    if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, model, shape);
     w->b[i] = (body){ .m = def.mass.mass,
                       .I = s->body[i].I,
                       .q = { def.x[0], def.x[1], def.angle },

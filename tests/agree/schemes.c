@@ -147,7 +147,7 @@ static void momentum(int k)
                              .body = run_body(&ctx, model, ball),
                              .radius = 0.1,
                              .surface = surface };
-    if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, model, shape);
   }
   run_joint(&ctx, model,
             (perp_joint_def){ .kind = PERP_JOINT_BALL,
@@ -187,7 +187,7 @@ static void crowd(const char *scheme, double share)
                              .body = run_body(&ctx, model, ball),
                              .radius = 0.1,
                              .surface = { .mu = 0.3, .mu_dynamic = 0.3 } };
-    if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, model, shape);
   }
   run_finish(&ctx, model);
   perp_model_momentum(model, perp_model_q0(model), perp_model_v0(model), P[0], L);
@@ -315,9 +315,8 @@ static void impedance(void)
                    ball = { .kind = PERP_SHAPE_SPHERE, .radius = 0.1 };
     run_body(&ctx, model,
              (perp_body_def){ .mass = perp_mass_sphere(cases[i].mass, 0.1), .x[2] = 0.1 });
-    if (perp_model_add_shape(&ctx, model, &ground, NULL) != PERP_OK ||
-        perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK)
-      bail("%s", ctx.msg);
+    run_shape(&ctx, model, ground);
+    run_shape(&ctx, model, ball);
     run_finish(&ctx, model);
     snprintf(name, sizeof name, "soft-constraints:timeconst=%g,dmin=%g,dmax=%g,width=%g",
              cases[i].timeconst, cases[i].dmin, cases[i].dmax, cases[i].width);
@@ -345,9 +344,8 @@ static void cone(void)
              (perp_body_def){ .mass = perp_mass_sphere(2, 0.1),
                               .x[2] = 0.1 - depth,
                               .v = { u[0], u[1], u[2] } });
-    if (perp_model_add_shape(&ctx, model, &ground, NULL) != PERP_OK ||
-        perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK)
-      bail("%s", ctx.msg);
+    run_shape(&ctx, model, ground);
+    run_shape(&ctx, model, ball);
     run_finish(&ctx, model);
     perp_sim *sim = run_start(&ctx, model, (run_parts){ "soft-constraints" }, h);
     perp_step_info info;
@@ -437,7 +435,7 @@ static void no_restitution(void)
                                            (perp_body_def){ .mass = perp_mass_sphere(1, 0.1) }),
                           .radius = 0.1,
                           .surface = { .restitution = 0.5 } };
-  if (perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, ball);
   run_finish(&ctx, model);
   run_refused(&ctx, model, (run_parts){ "soft-constraints", "", "", "" }, "restitution");
   run_refused(&ctx, model, (run_parts){ "avbd", "", "", "" }, "restitution");

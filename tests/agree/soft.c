@@ -43,9 +43,8 @@ static perp_model *soft_body(int dim, perp_row_soft row, bool ground)
     joint.row[2].damping = 1e-9; /* the ground carries the body, not the joint */
     const perp_shape_def plane = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD };
     const perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = 0, .radius = 0.5 };
-    if (perp_model_add_shape(&ctx, model, &plane, NULL) != PERP_OK ||
-        perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK)
-      bail("%s", ctx.msg);
+    run_shape(&ctx, model, plane);
+    run_shape(&ctx, model, ball);
   }
   run_joint(&ctx, model, joint);
   return run_finish(&ctx, model);
@@ -200,10 +199,9 @@ static perp_model *stiff(double k, double d)
                                   .length = 10 };
   const perp_shape_def plane = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD };
   const perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = 0, .radius = 0.5 };
-  if (perp_model_add_force(&ctx, model, &spring) != PERP_OK ||
-      perp_model_add_shape(&ctx, model, &plane, NULL) != PERP_OK ||
-      perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK)
-    bail("%s", ctx.msg);
+  run_force(&ctx, model, spring);
+  run_shape(&ctx, model, plane);
+  run_shape(&ctx, model, ball);
   return run_finish(&ctx, model);
 }
 
@@ -299,7 +297,7 @@ static void taut(void)
     const perp_force_def spring = {
       .kind = PERP_FORCE_SPRING, .a = PERP_WORLD, .b = 0, .anchor_a = { 2 * i - 1 }, .stiffness = k
     };
-    if (perp_model_add_force(&ctx, model, &spring) != PERP_OK) bail("%s", ctx.msg);
+    run_force(&ctx, model, spring);
   }
   run_finish(&ctx, model);
   double q[7], v[6];
@@ -361,10 +359,10 @@ static void gradients(void)
                                 .length = i == 0 ? 0 : 0.4 };
       if (i < 0) spring.anchor_a[0] = spring.anchor_a[2] = -1;
       if (spring.damping < 0) spring.damping = 0;
-      if (perp_model_add_force(&ctx, model, &spring) != PERP_OK) bail("%s", ctx.msg);
+      run_force(&ctx, model, spring);
     }
   perp_force_def air = { .kind = PERP_FORCE_DRAG, .a = 2, .linear = drag };
-  if (perp_model_add_force(&ctx, model, &air) != PERP_OK) bail("%s", ctx.msg);
+  run_force(&ctx, model, air);
   run_finish(&ctx, model);
 
   const double *q = perp_model_q0(model), *v = perp_model_v0(model), e = 1e-5;
@@ -416,7 +414,7 @@ static void drag(void)
   perp_model_gravity(model, 0);
   run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_sphere(mass, 0.5), .v = { 3, 0, 1 } });
   const perp_force_def air = { .kind = PERP_FORCE_DRAG, .a = 0, .linear = c };
-  if (perp_model_add_force(&ctx, model, &air) != PERP_OK) bail("%s", ctx.msg);
+  run_force(&ctx, model, air);
   run_finish(&ctx, model);
   double v[6];
   run_fresh(&ctx, model, (run_parts){ "velocity-implicit" }, h, 3 * h, NULL, v);
@@ -509,7 +507,7 @@ static void numeric(void)
   perp_model_gravity(model, 0);
   run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_sphere(mass, 0.5), .w = { 0, 0, 3 } });
   const perp_force_def air = { .kind = PERP_FORCE_DRAG, .a = 0, .angular = c };
-  if (perp_model_add_force(&ctx, model, &air) != PERP_OK) bail("%s", ctx.msg);
+  run_force(&ctx, model, air);
   run_finish(&ctx, model);
   double v[6];
   run_fresh(&ctx, model, (run_parts){ "velocity-implicit:gradient=numeric" }, h, 3 * h, NULL, v);
@@ -541,9 +539,8 @@ static void numeric(void)
       const perp_force_def drag = {
         .kind = PERP_FORCE_DRAG, .a = i, .linear = 0.2, .quadratic = 0.3, .angular = 0.02
       };
-      if (perp_model_add_force(&ctx, model, &spring) != PERP_OK ||
-          perp_model_add_force(&ctx, model, &drag) != PERP_OK)
-        bail("%s", ctx.msg);
+      run_force(&ctx, model, spring);
+      run_force(&ctx, model, drag);
     }
     run_finish(&ctx, model);
     const int nq = perp_model_nq(model);

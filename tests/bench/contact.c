@@ -26,7 +26,7 @@ static void add(perp_model *model, perp_shape_kind kind, double x, double y, dou
                            .radius = 0.5,
                            .half = { 0.5, 0.5, 0.5 },
                            .surface = { .mu = 0.5, .mu_dynamic = (double)NAN } };
-  if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, shape);
 }
 
 static perp_model *falling(int n)
@@ -52,7 +52,7 @@ static perp_model *scene(const char *name, int n)
   perp_shape_def ground = { .kind = PERP_SHAPE_PLANE,
                             .body = PERP_WORLD,
                             .surface = { .mu = 0.5, .mu_dynamic = (double)NAN } };
-  if (perp_model_add_shape(&ctx, model, &ground, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, ground);
   if (strcmp(name, "stack") == 0) {
     for (int i = 0; i < n; i++) add(model, PERP_SHAPE_BOX, 0, 0, 0.5 + i, 1);
   } else if (strcmp(name, "ratio") == 0) {

@@ -440,7 +440,7 @@ static void add_shape(perp_model *model, int body, perp_shape_kind kind)
                          .body = body,
                          .radius = radius,
                          .surface = { .mu = mu_ground, .mu_dynamic = mu_ground } };
-  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, def);
 }
 
 /* Spheres above, at, and just above the ground: one falls, one slides, one does both. */

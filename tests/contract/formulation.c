@@ -377,7 +377,7 @@ static perp_model *balls(void)
   perp_model *model = run_model(&ctx, 3);
   const perp_surface surface = { .mu = 0.3, .mu_dynamic = 0.3, .restitution = 0.5 };
   perp_shape_def ground = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = surface };
-  if (perp_model_add_shape(&ctx, model, &ground, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, ground);
   for (int i = 0; i < 4; i++) {
     perp_body_def def = { .mass = perp_mass_sphere(1, 0.1),
                           .x = { 0.3 * i, 0, i < 2 ? 0.1 + 0.002 * i : 1 },
@@ -386,7 +386,7 @@ static perp_model *balls(void)
                             .body = run_body(&ctx, model, def),
                             .radius = 0.1,
                             .surface = surface };
-    if (perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, model, ball);
   }
   run_joint(
       &ctx, model,

@@ -54,7 +54,7 @@ static void add_shape(perp_model *model, perp_rng *r, int dim, int body)
   def.surface.mu = pick(r, mus, 5);
   def.surface.mu_dynamic = perp_rng_int(r, 2) ? (double)NAN : 0.5 * def.surface.mu;
   def.surface.restitution = pick(r, es, 4);
-  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, def);
 }
 
 static perp_model *scene(uint64_t seed)
@@ -68,7 +68,7 @@ static perp_model *scene(uint64_t seed)
     perp_shape_def floor = { .kind = PERP_SHAPE_PLANE,
                              .body = PERP_WORLD,
                              .surface = { .mu = 0.6, .mu_dynamic = 0.6 } };
-    if (perp_model_add_shape(&ctx, model, &floor, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, model, floor);
   }
   double spread = perp_rng_int(r, 3), speed = perp_rng_int(r, 3) == 0 ? 100 : perp_rng_int(r, 2);
   for (int i = 0; i < n; i++) {

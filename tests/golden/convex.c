@@ -125,7 +125,7 @@ static perp_model *set_down(perp_surface surface, double v0, double vz, bool sph
   const double half = 0.1;
   perp_model *model = run_model(&ctx, 3);
   perp_shape_def plane = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = surface };
-  if (perp_model_add_shape(&ctx, model, &plane, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, plane);
   const perp_body_def body = { .mass = sphere ? perp_mass_sphere(1, half)
                                               : perp_mass_box(1, 2 * half, 2 * half, 2 * half),
                                .x = { 0, 0, half },
@@ -137,7 +137,7 @@ static perp_model *set_down(perp_surface surface, double v0, double vz, bool sph
                            .surface = surface };
   if (sphere) memset(shape.half, 0, sizeof shape.half);
   if (!sphere) shape.radius = 0;
-  if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, shape);
   return run_finish(&ctx, model);
 }
 

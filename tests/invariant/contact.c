@@ -18,7 +18,7 @@ static void shape(perp_model *model, int body, perp_shape_kind kind, const doubl
                          .radius = radius,
                          .surface = { .mu = 0.5, .mu_dynamic = 0.4, .restitution = e } };
   if (half != NULL) memcpy(def.half, half, sizeof def.half);
-  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, def);
 }
 
 /* a chain of bars falling on the ground, in space or in the plane */

@@ -19,7 +19,7 @@ static void shape(perp_model *model, perp_rng *r, int body, perp_shape_kind kind
   for (int i = 0; i < 3; i++) def.half[i] = perp_rng_uniform(r, 0.1, 0.3);
   def.quat[0] = 1;
   def.surface.mu = def.surface.mu_dynamic = mu;
-  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, def);
 }
 
 /* boxes and spheres, thrown into a heap on the ground; none overlaps at the start */

@@ -110,7 +110,7 @@ static perp_model *build(const things *s, const view *w)
       if (f.a >= 0) f.a = w->order[f.a];
       if (f.kind == PERP_FORCE_SPRING) f.b = w->order[f.b];
     }
-    if (perp_model_add_force(&ctx, m, &f) != PERP_OK) bail("%s", ctx.msg);
+    run_force(&ctx, m, f);
   }
   for (int i = 0; i < s->n_shapes; i++) {
     perp_shape_def f = s->shape[w->reversed ? s->n_shapes - 1 - i : i];
@@ -125,7 +125,7 @@ static perp_model *build(const things *s, const view *w)
       memcpy(f.quat, at.quat, sizeof f.quat);
       f.angle = at.angle;
     }
-    if (perp_model_add_shape(&ctx, m, &f, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, m, f);
   }
   return run_finish(&ctx, m);
 }

@@ -10,8 +10,7 @@ static perp_ctx ctx;
 static double apart(int n, const double *x, const double *y)
 {
   double worst = 0;
-  for (int i = 0; i < n; i++)
-    if (!(fabs(x[i] - y[i]) <= worst)) worst = fabs(x[i] - y[i]);
+  for (int i = 0; i < n; i++) worst = fmax(worst, fabs(x[i] - y[i]));
   return worst;
 }
 
@@ -37,7 +36,7 @@ static perp_model *sprung(double damping)
                                   .stiffness = 20,
                                   .damping = damping,
                                   .length = 0.1 };
-  if (perp_model_add_force(&ctx, m, &spring) != PERP_OK) bail("%s", ctx.msg);
+  run_force(&ctx, m, spring);
   return run_finish(&ctx, m);
 }
 

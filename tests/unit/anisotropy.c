@@ -25,9 +25,8 @@ static perp_model *slider_at(double speed, const perp_surface *floor, const perp
   const perp_shape_def sphere = {
     .body = 0, .kind = PERP_SHAPE_SPHERE, .x = { 0, 0, 0.1 }, .radius = 0.1, .surface = *ball
   };
-  if (perp_model_add_shape(&ctx, model, &plane, NULL) != PERP_OK ||
-      perp_model_add_shape(&ctx, model, &sphere, NULL) != PERP_OK)
-    bail("%s", ctx.msg);
+  run_shape(&ctx, model, plane);
+  run_shape(&ctx, model, sphere);
   return model;
 }
 
@@ -145,7 +144,7 @@ static void test_sticking(void)
       const perp_force_def force = { .kind = PERP_FORCE_POINT,
                                      .b = PERP_WORLD,
                                      .value = { pull * cos(angle), pull * sin(angle), 0 } };
-      if (perp_model_add_force(&ctx, model, &force) != PERP_OK) bail("%s", ctx.msg);
+      run_force(&ctx, model, force);
       run_finish(&ctx, model);
       run_fresh(&ctx, model, cones[i % CONES], 1e-3, 0.1, NULL, v);
       ok((hypot(v[0], v[1]) < 1e-9) == (k == 0), "%s: a pull of %g of the limit at %.2g rad %s",

@@ -310,8 +310,7 @@ static void several_slides(perp_rng *rng, perp_joint_kind kind, int n)
       for (int k = 0; k < 3; k++) left[k] -= perp_model_drive_coordinate(m, q, i) * e[i][k];
     perp_cross(e[0], e[1], across);
     const double along = n == 2 ? perp_dot(3, left, across) / perp_dot(3, across, across) : 0;
-    for (int k = 0; k < 3; k++)
-      if (!(fabs(left[k] - along * across[k]) <= worst)) worst = fabs(left[k] - along * across[k]);
+    for (int k = 0; k < 3; k++) worst = fmax(worst, fabs(left[k] - along * across[k]));
     perp_model_destroy(m);
   }
   below(worst, 1e-11, "%s, axes of any length: the way is the sum of its slides",

@@ -17,7 +17,7 @@ static perp_model *balls(void)
     perp_body_def def = { .mass = perp_mass_sphere(1, 0.5), .x = { 1.005 * i, 0, 0 } };
     perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .radius = 0.5 };
     ball.body = run_body(&ctx, model, def);
-    if (perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, model, ball);
   }
   return run_finish(&ctx, model);
 }
@@ -30,7 +30,7 @@ static void neighbours(void)
     perp_body_def def = { .mass = perp_mass_sphere(1, 0.5), .x = { 0.5 * i, 0, 0 } };
     perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .radius = 0.5 };
     ball.body = run_body(&ctx, model, def);
-    if (perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, model, ball);
     run_joint(&ctx, model,
               (perp_joint_def){ .kind = PERP_JOINT_BALL,
                                 .a = i - 1,

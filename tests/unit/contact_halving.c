@@ -11,7 +11,7 @@ static const double g = 9.81;
 
 static void add_shape(perp_model *model, perp_shape_def def)
 {
-  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, def);
 }
 
 /* A ball of 0.1 m, `height` above the ground and falling with `speed`. */

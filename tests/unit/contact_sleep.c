@@ -14,7 +14,7 @@ static void shape(perp_model *model, int body, perp_shape_kind kind)
                          .radius = 0.15,
                          .half = { 0.2, 0.1, 0.1 },
                          .surface = { .mu = 0.5, .mu_dynamic = 0.5 } };
-  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, def);
 }
 
 /* two walls of 6 bricks (3, 2, 1), and a ball thrown at the first, which it reaches after 1.5 s */
@@ -137,7 +137,7 @@ static void test_forces(void)
                               .b = bob,
                               .anchor_a = { 0, 2, 4 },
                               .anchor_b = { 0, -1, 0 } });
-  if (perp_model_add_force(&ctx, model, &spring) != PERP_OK) bail("%s", ctx.msg);
+  run_force(&ctx, model, spring);
   run_finish(&ctx, model);
   perp_sim *sim = run_start(&ctx, model,
                             (run_parts){ .formulation = "velocity:sleep=true,sleep_time=0.2",

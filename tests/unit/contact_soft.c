@@ -24,7 +24,7 @@ static perp_model *on_ground(int dim, perp_shape_kind kind, double z, double vz)
                              .radius = 0.5,
                              .half = { 0.5, 0.5, 0.5 },
                              .surface = { .mu = 0.5, .mu_dynamic = 0.5, .restitution = 0.7 } };
-    if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, model, shape);
   }
   return run_finish(&ctx, model);
 }

@@ -12,7 +12,7 @@ static void ground(perp_model *model, double mu, double mu_dynamic, double e)
   perp_shape_def def = { .kind = PERP_SHAPE_PLANE,
                          .body = PERP_WORLD,
                          .surface = { .mu = mu, .mu_dynamic = mu_dynamic, .restitution = e } };
-  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, def);
 }
 
 static void shape(perp_model *model, int body, perp_shape_kind kind, double size, double mu,
@@ -23,7 +23,7 @@ static void shape(perp_model *model, int body, perp_shape_kind kind, double size
                          .radius = size,
                          .half = { size, size, size },
                          .surface = { .mu = mu, .mu_dynamic = mu_dynamic } };
-  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, def);
 }
 
 /* A unit cube of 1 kg on the ground, pushed sideways so that gravity seems tilted by theta in the
@@ -37,7 +37,7 @@ static perp_model *incline(double theta, double phi, double mu, double mu_dynami
   shape(model, 0, PERP_SHAPE_BOX, 0.5, mu, mu_dynamic);
   perp_force_def push = { .kind = PERP_FORCE_POINT,
                           .value = { g * sin(theta) * cos(phi), g * sin(theta) * sin(phi), 0 } };
-  if (perp_model_add_force(&ctx, model, &push) != PERP_OK) bail("%s", ctx.msg);
+  run_force(&ctx, model, push);
   return run_finish(&ctx, model);
 }
 

@@ -14,7 +14,7 @@ static void add(perp_model *model, int body, perp_shape_kind kind, double mu, do
                                  .radius = 0.5,
                                  .half = { 0.5, 0.5, 0.5 },
                                  .surface = { .mu = mu, .mu_dynamic = mu, .restitution = e } };
-  if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, shape);
 }
 
 /* n boxes or balls of 2 kg and 1 m on each other on the ground, the lowest point at z, moving with

@@ -229,7 +229,7 @@ static void rolled_back(void)
 static void add_shape(perp_model *model, perp_shape_def def)
 {
   def.surface = (perp_surface){ .mu = 2, .mu_dynamic = 2 };
-  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, def);
 }
 
 static void jointed(void)

@@ -278,7 +278,7 @@ static perp_model *springs(int dim, const struct spring *of, const perp_force_de
     if (spring != NULL && perp_force_define(&ctx, spring, of, 2, pair, &def) != PERP_OK)
       bail("%s", ctx.msg);
     def.a = pair[0], def.b = pair[1];
-    if (perp_model_add_force(&ctx, m, &def) != PERP_OK) bail("%s", ctx.msg);
+    run_force(&ctx, m, def);
   }
   if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
   return m;
@@ -498,7 +498,7 @@ static perp_model *tied(int n, bool collide, double apart_by)
     perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE, .radius = 0.1, .surface = floor.surface };
     if (perp_model_add_body(&ctx, m, &ball, &body[i]) != PERP_OK) bail("%s", ctx.msg);
     shape.body = body[i];
-    if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, m, shape);
   }
   const perp_force_def pull = { .kind = PERP_FORCE_POINT, .a = 0, .value = { -20, 3, 2 } };
   if (perp_joint_define(&ctx, &my_rope, &length, n, body, &def) != PERP_OK) bail("%s", ctx.msg);
@@ -533,7 +533,7 @@ static perp_model *ropes(void)
       perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE, .radius = 0.1, .surface = floor.surface };
       if (perp_model_add_body(&ctx, m, &ball, &body[i]) != PERP_OK) bail("%s", ctx.msg);
       shape.body = body[i];
-      if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+      run_shape(&ctx, m, shape);
     }
     const perp_force_def pull = { .kind = PERP_FORCE_POINT,
                                   .a = body[0],

@@ -10,7 +10,7 @@ static const double g = 9.81;
 static void add_shape(perp_model *model, perp_shape_def def, double mu, double e)
 {
   def.surface = (perp_surface){ .mu = mu, .mu_dynamic = mu, .restitution = e };
-  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, def);
 }
 
 /* normal force of the first contact of the first step */

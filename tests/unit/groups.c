@@ -21,14 +21,14 @@ static int ball(perp_model *model, double x, double z, double speed, double e)
   perp_shape_def shape = {
     .kind = PERP_SHAPE_SPHERE, .body = body, .radius = RADIUS, .surface = { .restitution = e }
   };
-  if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, shape);
   return body;
 }
 
 static void floor_at_zero(perp_model *model)
 {
   perp_shape_def shape = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD };
-  if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, shape);
 }
 
 static void pendulum(perp_model *model, double x, double length)
@@ -102,11 +102,11 @@ static void subsets(void)
   perp_force_def spring = {
     .kind = PERP_FORCE_SPRING, .a = 0, .b = 2, .stiffness = 5, .length = 2
   };
-  if (perp_model_add_force(&ctx, model, &spring) != PERP_OK) bail("%s", ctx.msg);
+  run_force(&ctx, model, spring);
   perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE, .radius = 0.1 };
   for (int i = 3; i >= -1; i--) { /* the last one on the world */
     shape.body = i;
-    if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, model, shape);
   }
   perp_model_gravity(model, 3);
   run_finish(&ctx, model);
@@ -213,7 +213,7 @@ static void hidden(void)
     run_body(&ctx, model,
              (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x[0] = i, .v[0] = 1 - 2 * i });
     perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE, .body = i, .radius = 0.1, .group = 7 };
-    if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, model, shape);
   }
   run_finish(&ctx, model);
   perp_sim *sim = run_start(&ctx, model, (run_parts){ "groups", "", "", "" }, H);
@@ -349,7 +349,7 @@ static void own_steps(void)
     perp_force_def spring = {
       .kind = PERP_FORCE_SPRING, .a = PERP_WORLD, .b = i, .stiffness = i == 0 ? 1 : 1e4, .length = 1
     };
-    if (perp_model_add_force(&ctx, springs, &spring) != PERP_OK) bail("%s", ctx.msg);
+    run_force(&ctx, springs, spring);
   }
   run_finish(&ctx, springs);
   sim = run_start(&ctx, springs,

@@ -161,12 +161,12 @@ static void test_narrow(void)
   perp_model *model = run_model(&ctx, 2);
   run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_sphere(1, 0.1) });
   perp_shape_def ball = { .body = 0, .kind = PERP_SHAPE_SPHERE, .radius = 0.1 };
-  if (perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, model, ball);
   for (int side = -1; side <= 1; side += 2) {
     const perp_shape_def wall = {
       .body = PERP_WORLD, .kind = PERP_SHAPE_BOX, .half = { 0.1, 1 }, .x = { side * 0.199 }
     };
-    if (perp_model_add_shape(&ctx, model, &wall, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, model, wall);
   }
   run_finish(&ctx, model);
   for (int f = 0; f < 4; f++)

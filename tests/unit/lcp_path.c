@@ -37,7 +37,7 @@ static double inverse_off(const perp_path *L)
         sum += term;
         size += fabs(term);
       }
-      if (!(fabs(sum) / size <= worst)) worst = fabs(sum) / size;
+      worst = fmax(worst, fabs(sum) / size);
     }
   return worst;
 }
@@ -67,7 +67,7 @@ static double slack_off(const perp_path *L, const double *w, const double *x, co
       sum -= term;
       size += fabs(term);
     }
-    if (!(fabs(sum) / size <= worst)) worst = fabs(sum) / size;
+    worst = fmax(worst, fabs(sum) / size);
   }
   return worst;
 }

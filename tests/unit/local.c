@@ -215,7 +215,7 @@ static void motor_between(double damping)
   for (int i = 0; i < 2; i++)
     run_body(&ctx, m, (perp_body_def){ .mass = { 1, { [8] = 1 } }, .x = { i - 0.5 } });
   perp_model_gravity(m, 0);
-  if (perp_model_add_force(&ctx, m, &pull) != PERP_OK) bail("%s", ctx.msg);
+  run_force(&ctx, m, pull);
   run_joint(&ctx, m,
             (perp_joint_def){ .kind = PERP_JOINT_SLIDER,
                               .a = 0,

@@ -369,7 +369,7 @@ static void questions(void)
                          .damping = i == 1 ? 0.5 : 0,
                          .length = 1 };
     if (i == 2) f = (perp_force_def){ .kind = PERP_FORCE_DRAG, .linear = 1 };
-    if (perp_model_add_force(&ctx, m, &f) != PERP_OK) bail("%s", ctx.msg);
+    run_force(&ctx, m, f);
     run_finish(&ctx, m);
     ok(perp_model_forces_need_velocity(m) == (i > 0), "force %d: of velocity", i);
     perp_model_destroy(m);
@@ -469,7 +469,7 @@ static void collides(void)
       const perp_shape_def shape = {
         .kind = PERP_SHAPE_SPHERE, .body = all[i].body[k], .radius = 1, .group = all[i].group[k]
       };
-      if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+      run_shape(&ctx, m, shape);
     }
     ok(perp_model_collides(m) == all[i].want, "%s: %s", all[i].what,
        all[i].want ? "can touch" : "cannot");

@@ -14,7 +14,7 @@ static void box(perp_model *m, int body, double edge)
   const perp_shape_def def = { .kind = PERP_SHAPE_BOX,
                                .body = body,
                                .half = { edge / 2, edge / 2, edge / 2 } };
-  if (perp_model_add_shape(&ctx, m, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, m, def);
 }
 
 /* Boxes with the given edges, at 0 and at x; joined by a third, thin body between them. */

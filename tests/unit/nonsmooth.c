@@ -20,7 +20,7 @@ static perp_model *ball(double height, double e)
                                    .body = i == 0 ? PERP_WORLD : 0,
                                    .radius = RADIUS,
                                    .surface = { .restitution = e } };
-    if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, m, shape);
   }
   run_finish(&ctx, m);
   return m;
@@ -108,7 +108,7 @@ static double energy(const char *formulation, double h)
   const perp_force_def spring = {
     .kind = PERP_FORCE_SPRING, .a = PERP_WORLD, .b = 0, .stiffness = k
   };
-  if (perp_model_add_force(&ctx, m, &spring) != PERP_OK) bail("%s", ctx.msg);
+  run_force(&ctx, m, spring);
   run_finish(&ctx, m);
   double q[3], v[3];
   if (run_fresh(&ctx, m, (run_parts){ formulation }, h, 100 * h, q, v) < 0)
@@ -134,7 +134,7 @@ static double over(const char *formulation, double *open)
     const perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE,
                                    .body = i == 0 ? PERP_WORLD : 0,
                                    .radius = i == 0 ? R : RADIUS };
-    if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, m, shape);
   }
   run_finish(&ctx, m);
   perp_sim *sim = run_start(
@@ -248,9 +248,8 @@ static void pressed(void)
                               .anchor_b = { 0, -0.5 } });
   const perp_shape_def disk = { .kind = PERP_SHAPE_SPHERE, .radius = RADIUS },
                        ground = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD };
-  if (perp_model_add_shape(&ctx, m, &disk, NULL) != PERP_OK ||
-      perp_model_add_shape(&ctx, m, &ground, NULL) != PERP_OK)
-    bail("%s", ctx.msg);
+  run_shape(&ctx, m, disk);
+  run_shape(&ctx, m, ground);
   run_finish(&ctx, m);
   const double q[6] = { 0, RADIUS, 0, 0, RADIUS + 1 + off, 0 }, v[6] = { 0 };
   double t;

@@ -11,7 +11,7 @@ static const char *const exact = "dopri5:tol=1e-11";
 
 static void shape_of(perp_model *m, perp_shape_def def)
 {
-  if (perp_model_add_shape(&ctx, m, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, m, def);
 }
 
 /* ---- geometry ---- */

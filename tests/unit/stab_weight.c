@@ -146,9 +146,8 @@ static void test_refused(void)
   run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x = { 0, 0.05 } });
   perp_shape_def ground = { .body = PERP_WORLD, .kind = PERP_SHAPE_PLANE };
   perp_shape_def ball = { .body = 0, .kind = PERP_SHAPE_SPHERE, .radius = 0.1 };
-  if (perp_model_add_shape(&ctx, model, &ground, NULL) != PERP_OK ||
-      perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK)
-    bail("%s", ctx.msg);
+  run_shape(&ctx, model, ground);
+  run_shape(&ctx, model, ball);
   run_finish(&ctx, model);
   run_refused(&ctx, model, (run_parts){ .formulation = "velocity", .stab = "post:weight=none" },
               "contact_passes=0");

@@ -94,7 +94,7 @@ static void ball(int dim)
     const perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE,
                                    .body = i == 0 ? PERP_WORLD : 0,
                                    .radius = i == 0 ? R : r };
-    if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, m, shape);
   }
   run_finish(&ctx, m);
   const run_parts parts = { "velocity-nonlinear", .lcp = "dantzig", .contact = "frictionless" };
@@ -135,7 +135,7 @@ static double tips(const char *formulation)
                                    .body = i == 0 ? PERP_WORLD : 0,
                                    .half = { 0.2, 0.5 },
                                    .surface = { .mu = 1 } };
-    if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_shape(&ctx, m, shape);
   }
   run_finish(&ctx, m);
   perp_sim *sim = run_start(
@@ -162,13 +162,13 @@ static void refused(void)
 {
   perp_model *m = point(3, 0, 1, 0);
   perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE, .radius = 0.25, .surface.restitution = 0.5 };
-  if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, m, shape);
   run_finish(&ctx, m);
   run_refused(&ctx, m, (run_parts){ "velocity-nonlinear" }, "restitution");
   perp_model_destroy(m);
   m = point(3, 0, 1, 0);
   shape.surface.restitution = 0;
-  if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, m, shape);
   run_finish(&ctx, m);
   run_refused(&ctx, m, (run_parts){ "velocity-nonlinear", .contact = "convex" }, "convex");
   perp_model_destroy(m);

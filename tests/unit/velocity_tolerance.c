@@ -4,10 +4,9 @@
  * times. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
-#include "models/models.h"
 #include "models/multibody/model_private.h"
 #include "models/stepping/step_sum.h"
-#include "tests/tap.h"
+#include "tests/run_model.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -31,27 +30,6 @@ typedef struct run {
   perp_ode_counters count;
   int64_t failures;
 } run;
-
-static void open_scene(const char *text, perp_scene *scene)
-{
-  perp_spec spec;
-  if (perp_spec_parse(&ctx, PERP_KIND_scene, text, &spec) != PERP_OK ||
-      perp_scene_create(&ctx, &spec, scene) != PERP_OK)
-    bail("%s: %s", text, ctx.msg);
-  perp_spec_free(&spec);
-}
-
-static perp_sim *start(const perp_scene *s, const char *formulation, const char *ode, double h)
-{
-  perp_parts parts = { 0 };
-  perp_sim *sim;
-  if (perp_spec_parse(&ctx, PERP_KIND_formulation, formulation, &parts.formulation) != PERP_OK ||
-      (ode != NULL && perp_spec_parse(&ctx, PERP_KIND_ode, ode, &parts.ode) != PERP_OK) ||
-      perp_sim_create(&ctx, s->model, &parts, h, &sim) != PERP_OK)
-    bail("%s: %s", formulation, ctx.msg);
-  perp_parts_free(&parts);
-  return sim;
-}
 
 static void go_to(perp_sim *sim, double t_to)
 {
@@ -95,11 +73,13 @@ static void truth_at(const test_case *c, const perp_scene *s, perp_sim *referenc
 
 static run march(const test_case *c, const char *formulation, double h)
 {
-  perp_scene s;
+  perp_scene s = run_open(&ctx, c->scene);
   run r = { 0 };
-  open_scene(c->scene, &s);
-  perp_sim *sim = start(&s, formulation, NULL, h > 0 ? h : s.h);
-  perp_sim *reference = c->events ? start(&s, "acceleration", "dopri5:tol=1e-11", s.h) : NULL;
+  perp_sim *sim = run_start(&ctx, s.model, (run_parts){ formulation }, h > 0 ? h : s.h);
+  perp_sim *reference = c->events
+                            ? run_start(&ctx, s.model,
+                                        (run_parts){ "acceleration", "dopri5:tol=1e-11" }, s.h)
+                            : NULL;
   double *q = perp_xalloc((size_t)s.model->nq, sizeof *q),
          *v = perp_xalloc((size_t)s.model->nv, sizeof *v);
   const double t_end = c->t_end > 0 ? c->t_end : s.t_end;
@@ -192,8 +172,7 @@ static void test_refused(void)
   } bad[] = { { "velocity:tol=1e-3,sleep=true", NULL, "sleep" },
               { "velocity:tol=1e-3,substeps=4", NULL, "substeps" },
               { "velocity:tol=1e-3", "symplectic-euler:tol=1e-3", "tolerance" } };
-  perp_scene s;
-  open_scene("bouncing-ball", &s);
+  perp_scene s = run_open(&ctx, "bouncing-ball");
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     perp_parts parts = { 0 };
     perp_sim *sim = NULL;
@@ -268,26 +247,20 @@ static void test_sum_of_parts(void)
  * end of a step is that of the spring there, not its mean. */
 static void test_ends(void)
 {
-  perp_scene s = { .h = 0.1 };
   perp_step_info info;
   const double k = 100, g = 9.81;
-  const perp_shape_def disk = { .kind = PERP_SHAPE_SPHERE, .radius = 0.1 },
-                       ground = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD };
-  if (perp_model_create(&ctx, 2, &s.model) != PERP_OK) bail("%s", ctx.msg);
-  for (int i = 0; i < 2; i++) {
-    const perp_body_def body = { .mass = { .mass = 1, .inertia = { [8] = 0.01 } },
-                                 .x = { 0, 0.1 + i } };
-    if (perp_model_add_body(&ctx, s.model, &body, NULL) != PERP_OK) bail("%s", ctx.msg);
-  }
-  const perp_force_def spring = {
-    .kind = PERP_FORCE_SPRING, .a = 0, .b = 1, .stiffness = k, .length = 1
-  };
-  if (perp_model_add_shape(&ctx, s.model, &disk, NULL) != PERP_OK ||
-      perp_model_add_shape(&ctx, s.model, &ground, NULL) != PERP_OK ||
-      perp_model_add_force(&ctx, s.model, &spring) != PERP_OK ||
-      perp_model_finish(&ctx, s.model) != PERP_OK)
-    bail("%s", ctx.msg);
-  perp_sim *sim = start(&s, "velocity:tol=1e-4", NULL, s.h);
+  perp_model *m = run_model(&ctx, 2);
+  for (int i = 0; i < 2; i++)
+    run_body(
+        &ctx, m,
+        (perp_body_def){ .mass = { .mass = 1, .inertia = { [8] = 0.01 } }, .x = { 0, 0.1 + i } });
+  run_shape(&ctx, m, (perp_shape_def){ .kind = PERP_SHAPE_SPHERE, .radius = 0.1 });
+  run_shape(&ctx, m, (perp_shape_def){ .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD });
+  run_force(
+      &ctx, m,
+      (perp_force_def){ .kind = PERP_FORCE_SPRING, .a = 0, .b = 1, .stiffness = k, .length = 1 });
+  run_finish(&ctx, m);
+  perp_sim *sim = run_start(&ctx, m, (run_parts){ "velocity:tol=1e-4" }, 0.1);
   double t = 0, off = 0, mean = 0;
   const double *q, *v;
   while (t < 1) {
@@ -302,30 +275,27 @@ static void test_ends(void)
   below(off, 1.5, "contact force at the end of a step: %.2g N off", off);
   ok(mean > 4, "its mean is another one (%.2g N)", mean);
   perp_sim_destroy(sim);
-  perp_model_destroy(s.model);
+  perp_model_destroy(m);
 }
 
 /* A spring of 1e10 rad/s: no step is short enough. */
 static void test_torn(void)
 {
-  perp_scene s = { .h = 0.1 };
   perp_step_info info = { .reason = PERP_EXACT };
-  const perp_body_def body = { .mass = { .mass = 1, .inertia = { [8] = 0.01 } }, .x = { 1, 0 } };
-  const perp_force_def spring = {
-    .kind = PERP_FORCE_SPRING, .a = PERP_WORLD, .b = 0, .stiffness = 1e20
-  };
-  if (perp_model_create(&ctx, 2, &s.model) != PERP_OK ||
-      perp_model_add_body(&ctx, s.model, &body, NULL) != PERP_OK ||
-      perp_model_add_force(&ctx, s.model, &spring) != PERP_OK ||
-      perp_model_finish(&ctx, s.model) != PERP_OK)
-    bail("%s", ctx.msg);
-  perp_sim *sim = start(&s, "velocity:tol=1e-4", NULL, s.h);
+  perp_model *m = run_model(&ctx, 2);
+  run_body(&ctx, m,
+           (perp_body_def){ .mass = { .mass = 1, .inertia = { [8] = 0.01 } }, .x = { 1, 0 } });
+  run_force(
+      &ctx, m,
+      (perp_force_def){ .kind = PERP_FORCE_SPRING, .a = PERP_WORLD, .b = 0, .stiffness = 1e20 });
+  run_finish(&ctx, m);
+  perp_sim *sim = run_start(&ctx, m, (run_parts){ "velocity:tol=1e-4" }, 0.1);
   for (int i = 0; i < 10 && info.reason >= 0; i++)
     if (perp_sim_step(&ctx, sim, 1, &info) != PERP_OK) bail("%s", ctx.msg);
   ok(info.reason == PERP_STEP_TOO_SMALL && strstr(info.cause, "the shortest step") != NULL,
      "a motion that the shortest step tears ends: %s", info.cause != NULL ? info.cause : "");
   perp_sim_destroy(sim);
-  perp_model_destroy(s.model);
+  perp_model_destroy(m);
 }
 
 int main(void)

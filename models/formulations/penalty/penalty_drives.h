@@ -10,7 +10,7 @@
  *      servo    -stiffness (x - target) - damping (xdot - velocity)
  *
  * A motor has the tangential law of a contact: a spring k to where its velocity should have taken
- * x, with the slip limit max_force; velocity 0 is dry friction, and holds without creep.
+ * x, with the slip limit max_force; velocity 0 is dry friction, and holds what it stops.
  *
  * A motor follows its velocity with the spring between: it is late by force / k.  An angle may turn
  * by less than half a turn in a step. */
