@@ -2,10 +2,11 @@
 /* Gauges on states made by hand, whose figure is known: what they leave out (before their time,
  * after it, other quantities), and which state, step or event they take. */
 #include "models/models.h"
-#include "models/scenes/gauges.h"
+#include "models/scenes/truths.h"
 #include "tests/tap.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static perp_ctx ctx;
 static const perp_step_info none = { .reason = PERP_EXACT };
@@ -35,7 +36,7 @@ static const perp_gauge *gauge(const perp_scene *s, const char *metric)
   bail("no gauge %s", metric);
 }
 
-static double value(const perp_gauge *g)
+static double value_of(const perp_gauge *g)
 {
   return g->value(g->user);
 }
@@ -72,7 +73,7 @@ static void shared(void)
     v[1] = i == 4 ? 4 : i == 2 ? 0 : -70;
     sample(g, 0.5 * i, q, v, NULL);
   }
-  near(value(g), 0, 1e-15, 0, "acceleration: between its two times");
+  near(value_of(g), 0, 1e-15, 0, "acceleration: between its two times");
 
   v[0] = v[1] = 0;
   if (perp_gauge_rest(&ctx, &s, 0, 1, 1, 0.5) != PERP_OK) bail("%s", ctx.msg);
@@ -82,14 +83,14 @@ static void shared(void)
   sample(g, 0.5, q, v, &none);
   q[0] = 1.25;
   sample(g, 1, q, v, &none);
-  near(value(g), 0.25, 1e-15, 0, "rest: from its time on");
+  near(value_of(g), 0.25, 1e-15, 0, "rest: from its time on");
 
   if (perp_gauge_places(&ctx, &s, 1, (const double[3]){ 1, 9, 7 }) != PERP_OK) bail("%s", ctx.msg);
   g = gauge(&s, "statics.err.max");
   sample(g, 0, q, v, NULL);
   q[0] = 1, q[1] = 7.125;
   sample(g, 1, q, v, &none);
-  near(value(g), 0.125, 1e-15, 0, "places: of the last state");
+  near(value_of(g), 0.125, 1e-15, 0, "places: of the last state");
 
   /* steps of 0.5 s: 5 N from the floor, 7 N and 1 N as parts of 8 N; and an early step without */
   perp_contact contact[3] = { { .body = { PERP_WORLD, 0 }, .n = { 0, 1 } },
@@ -104,28 +105,28 @@ static void shared(void)
   g = gauge(&s, "force.rel.err");
   sample(g, 0, q, v, NULL);
   sample(g, 0.5, q, v, &none);
-  ok(isnan(value(g)), "forces: none before their time");
+  ok(isnan(value_of(g)), "forces: none before their time");
   sample(g, 1, q, v, &info);
-  near(value(g), 0, 1e-15, 0, "forces: each on its own, parts added");
+  near(value_of(g), 0, 1e-15, 0, "forces: each on its own, parts added");
 
   if (perp_gauge_events(&ctx, &s, 1, (const double[1]){ 1 }, 0.125, never, &s, 0) != PERP_OK)
     bail("%s", ctx.msg);
   g = gauge(&s, "event.err");
   sample(g, 1.0625, q, v, NULL);
-  ok(isnan(value(g)), "events: one that may still come is not missed");
+  ok(isnan(value_of(g)), "events: one that may still come is not missed");
   sample(g, 1.25, q, v, &none);
-  ok(value(g) == HUGE_VAL, "events: one that is late is missed");
+  ok(value_of(g) == HUGE_VAL, "events: one that is late is missed");
 
   if (perp_gauge_release(&ctx, &s, 1) != PERP_OK) bail("%s", ctx.msg);
   g = gauge(&s, "event.err");
   sample(g, 0.5, q, v, NULL);
-  ok(isnan(value(g)), "release: it may still come");
+  ok(isnan(value_of(g)), "release: it may still come");
   sample(g, 1.5, q, v, &none);
-  ok(value(g) == HUGE_VAL, "release: it is missed");
+  ok(value_of(g) == HUGE_VAL, "release: it is missed");
   const perp_release at = { .t = 1.25 };
   const perp_step_info released = { .reason = PERP_EXACT, .n_releases = 1, .release = &at };
   sample(g, 2, q, v, &released);
-  near(value(g), 0.25, 1e-15, 0, "release: its time");
+  near(value_of(g), 0.25, 1e-15, 0, "release: its time");
   perp_scene_destroy(&s);
 }
 
@@ -150,7 +151,55 @@ static void reaction(void)
     sample(g, 1, q, v, NULL);
     sample(g, 1.5, q, v, &info);
     near(asked, rows[i].t, 0, 0, "reaction: time %g of the step from 1 s to 1.5 s", rows[i].t);
-    near(value(g), 3, 1e-14, 0, "reaction: all of it is wrong");
+    near(value_of(g), 3, 1e-14, 0, "reaction: all of it is wrong");
+  }
+  perp_scene_destroy(&s);
+}
+
+/* ---- tables ---- */
+
+static void tables(void)
+{
+  char path[] = "/tmp/perp-table-XXXXXX";
+  const int file = mkstemp(path);
+  FILE *out = file >= 0 ? fdopen(file, "w") : NULL;
+  if (out == NULL) bail("no temporary file");
+  fputs("t [ms], pendulum.x [mm], uncertainty\n500, 125, 0.03\n1000, 1000, 0.01\n", out);
+  fclose(out);
+  perp_data data;
+  if (perp_data_read(&ctx, path, &data) != PERP_OK) bail("%s", ctx.msg);
+  near(data.uncertainty, 0.03, 0, 0, "table: the largest uncertainty of its rows");
+  near(data.x[0], 0.5, 0, 1e-15, "table: the first row in seconds");
+  if (perp_data_si(&ctx, &data, 1, "m") != PERP_OK) bail("%s", ctx.msg);
+  near(data.x[1], 0.125, 0, 1e-15, "table: the first row in metres");
+  near(data.x[4], 1, 0, 1e-15, "table: the second one");
+  perp_data_free(&data);
+  remove(path);
+}
+
+/* An event at 1.5 s of a coordinate that passes 0.5 in the step from 1 s to 2 s with an impact in
+ * it, at constant rates before and behind it: from 1 downwards, or from -1 upwards, before the
+ * impact; the mirror images behind it.  And one that is missed. */
+static void events_of_a_step(void)
+{
+  perp_scene s;
+  open_scene("pendulum:dim=2", &s);
+  for (int k = 0; k < 4; k++) {
+    const double sign = k % 2 == 0 ? 1 : -1, value = 0.5 * sign, due = k < 2 ? 1.5 : 1.95;
+    const perp_event event = { .body = 0, .k = 0, .value = value };
+    const int which = 0;
+    if (perp_gauge_event_times(&ctx, &s, 1, &event, 1, &due, &which, 0.125) != PERP_OK)
+      bail("%s", ctx.msg);
+    const perp_gauge *g = gauge(&s, "event.err");
+    for (int i = 0; i < 3; i++) {
+      const double x[3] = { 2, 1, k < 2 ? 0.25 : 0.75 }, rate[3] = { -1, -1, 1 };
+      const double q[3] = { sign * x[i] }, v[3] = { sign * rate[i] };
+      sample(g, i, q, v, i > 0 ? &none : NULL);
+    }
+    if (k < 2)
+      near(value_of(g), 0, 1e-14, 0, "events: passed before an impact, %s", k == 0 ? "down" : "up");
+    else
+      ok(isnan(value_of(g)), "events: within the slack of the end none is missed");
   }
   perp_scene_destroy(&s);
 }
@@ -172,7 +221,7 @@ static void soft(void)
     q[0] += h * v[0];
     sample(g, t += h, q, v, &none);
   }
-  below(value(g), 1e-14, "soft: the discrete oscillator");
+  below(value_of(g), 1e-14, "soft: the discrete oscillator");
   perp_scene_destroy(&s);
 }
 
@@ -187,7 +236,7 @@ static void tippe_top(void)
     for (int i = 0; i < 6; i++) v[i] = (k == 1 ? 1.1 : 1) * perp_model_v0(s.model)[i];
     sample(g, k, perp_model_q0(s.model), v, k > 0 ? &none : NULL);
   }
-  near(value(g), 0.1, 1e-14, 0, "tippe-top: change from the start");
+  near(value_of(g), 0.1, 1e-14, 0, "tippe-top: change from the start");
   perp_scene_destroy(&s);
 }
 
@@ -202,7 +251,7 @@ static void coulomb_oscillator(void)
     sample(g, 0.5 * k, perp_model_q0(s.model), v, k > 0 ? &none : NULL);
   }
   /* ten half swings of 2 pi / 10 s, as (0.2 - x_f) / (2 x_f) = 9.7 */
-  near(value(g), M_PI - 2.5, 1e-14, 0, "coulomb-oscillator: when it stops");
+  near(value_of(g), M_PI - 2.5, 1e-14, 0, "coulomb-oscillator: when it stops");
   perp_scene_destroy(&s);
 }
 
@@ -217,7 +266,7 @@ static void cloth(void)
     memcpy(q, perp_model_q0(s.model), sizeof q);
     if (c >= 0) q[7 * 6 + c] += 0.125;
     sample(g, 0, q, perp_model_v0(s.model), NULL);
-    near(value(g), c < 0 ? 0 : 0.125, 1e-15, 0, "cloth: one particle aside, axis %d", c);
+    near(value_of(g), c < 0 ? 0 : 0.125, 1e-15, 0, "cloth: one particle aside, axis %d", c);
   }
   perp_scene_destroy(&s);
 }
@@ -231,7 +280,7 @@ static void ramp(void)
   const perp_step_info released = { .reason = PERP_EXACT, .n_releases = 1, .release = &at };
   const perp_gauge *g = gauge(&s, "event.err");
   sample(g, 3, perp_model_q0(s.model), perp_model_v0(s.model), &released);
-  near(value(g), 0, 1e-15, 0, "bead: it leaves the ramp at its end");
+  near(value_of(g), 0, 1e-15, 0, "bead: it leaves the ramp at its end");
   perp_scene_destroy(&s);
 }
 
@@ -249,7 +298,7 @@ static void jam(void)
   static const double times[] = { 0, 0.0625, 0.3125, 0.5625 };
   for (int k = 0; k < 4; k++)
     sample(g, times[k], perp_model_q0(s.model), perp_model_v0(s.model), k > 0 ? &info : NULL);
-  near(value(g), 0, 1e-14, 0, "jam: weight of four balls, after 0.1 s");
+  near(value_of(g), 0, 1e-14, 0, "jam: weight of four balls, after 0.1 s");
   perp_scene_destroy(&s);
 }
 
@@ -267,7 +316,7 @@ static void apex(void)
     const double q[3] = { 0, 0.1 + gap[k] }, v[3] = { 0, speed[k] };
     sample(first, 0.1 * k, q, v, NULL);
   }
-  near(value(g), 0, 1e-14, 0, "bouncing-ball: the highest point of a bounce");
+  near(value_of(g), 0, 1e-14, 0, "bouncing-ball: the highest point of a bounce");
   perp_scene_destroy(&s);
 }
 
@@ -277,6 +326,8 @@ int main(void)
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   shared();
   reaction();
+  tables();
+  events_of_a_step();
   soft();
   tippe_top();
   coulomb_oscillator();

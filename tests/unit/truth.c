@@ -372,6 +372,22 @@ static void engines_chain(void)
   perp_scene_destroy(&s);
 }
 
+/* An event-driven reference solution may be asked backwards: it starts again. */
+static void earlier(void)
+{
+  perp_scene s[2];
+  double q[2][7 * 2], v[2][6 * 2];
+  for (int k = 0; k < 2; k++) {
+    if (!open_scene("dominoes:dominoes=2,events=true", &s[k])) return;
+    const perp_truth *truth = &s[k].truth[0];
+    for (int back = k; back < 2; back++)
+      if (truth->state(truth->user, &ctx, back == 0 ? 0.02 : 0.01, q[k], v[k]) != PERP_OK)
+        bail("%s", ctx.msg);
+  }
+  below(distance(&s[0], q[0], q[1]), 0, "dominoes: the same state after a later one");
+  for (int k = 0; k < 2; k++) perp_scene_destroy(&s[k]);
+}
+
 static void files_answer_on_their_grid(void)
 {
   perp_scene s;
@@ -422,6 +438,7 @@ int main(void)
   plain_problem("oscillator:omega=2,x0=-1,v0=3");
   plain_problem("oscillator:omega=2,zeta=0.3,x0=-1,v0=3");
   engines_chain();
+  earlier();
   files_answer_on_their_grid();
   return tap_done();
 }
