@@ -321,82 +321,6 @@ static void numbers(void)
   perp_scene_destroy(&s);
 }
 
-/* Sum of the linear drag of all force elements; n: the springs, and strained: the largest
- * difference between the length of one and the distance of its ends at the start. */
-static double elements_of(const perp_scene *s, int *n, double *strained)
-{
-  double drag = 0;
-  *n = 0, *strained = 0;
-  for (int i = 0; i < perp_model_force_elements(s->model); i++) {
-    const perp_force_def *f = perp_model_force_element(s->model, i);
-    double a[3], b[3];
-    drag += f->linear;
-    if (f->kind != PERP_FORCE_SPRING) continue;
-    perp_model_point(s->model, perp_model_q0(s->model), f->a, f->anchor_a, a);
-    perp_model_point(s->model, perp_model_q0(s->model), f->b, f->anchor_b, b);
-    const double d = hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]);
-    *strained = fmax(*strained, fabs(d - f->length));
-    ++*n;
-  }
-  return drag;
-}
-
-/* Largest derivative of the potential energy by a coordinate of a place, by central differences, of
- * bodies from `first` on, in space. */
-static double unbalanced(const perp_scene *s, int first)
-{
-  const int n = perp_model_bodies(s->model);
-  double *q = malloc(7 * (size_t)n * sizeof *q), most = 0, T, V[2];
-  if (q == NULL) bail("no memory");
-  memcpy(q, perp_model_q0(s->model), 7 * (size_t)n * sizeof *q);
-  for (int b = first; b < n; b++)
-    for (int c = 0; c < 3; c++) {
-      const double at = q[7 * b + c];
-      for (int side = 0; side < 2; side++) {
-        q[7 * b + c] = at + (side == 0 ? -1e-5 : 1e-5);
-        perp_model_energy(s->model, 0, q, perp_model_v0(s->model), &T, &V[side]);
-      }
-      q[7 * b + c] = at;
-      most = fmax(most, fabs(V[1] - V[0]) / 2e-5);
-    }
-  free(q);
-  return most;
-}
-
-/* Cloth and ropes: springs, drag, statics under their own weight, shapes at the start. */
-static void particle_scenes(void)
-{
-  perp_scene s;
-  int n;
-  double strained;
-  must_open("cloth:side=4,shear=50,drag=3", &s);
-  near(elements_of(&s, &n, &strained), 3, 1e-14, 0, "cloth: drag of all particles");
-  ok(n == 2 * 4 * 3 + 2 * 3 * 3, "cloth: springs along 24 edges and 18 diagonals: %d", n);
-  below(strained, 1e-15, "cloth: no spring is strained when it is flat");
-  perp_scene_destroy(&s);
-
-  must_open("cloth:side=4,start=hang,stiffness=50", &s); /* held at its first row */
-  below(unbalanced(&s, 4), 1e-6, "cloth: hangs in equilibrium");
-  perp_scene_destroy(&s);
-  must_open("rope:particles=5,link=spring,stiffness=100", &s);
-  below(unbalanced(&s, 0), 1e-6, "rope of springs: sags in equilibrium");
-  perp_scene_destroy(&s);
-
-  for (int k = 0; k < 2; k++) { /* half of it goes down along a straight line */
-    must_open(k == 0 ? "rope:particles=5,start=drop,span=0.6,length=3"
-                     : "rope:particles=5,start=drop,span=0.6,length=3,drag=2",
-              &s);
-    near(perp_model_q0(s.model)[7 * 2 + 2], -0.8 * 1.5, 1e-15, 0, "rope: lowest point of the V");
-    near(elements_of(&s, &n, &strained), k == 0 ? 8 : 2, 1e-14, 0, "rope: drag of all particles");
-    perp_scene_destroy(&s);
-  }
-  must_open("rope:particles=5,start=swing,amplitude=0.2", &s);
-  const double *last = perp_model_q0(s.model) + 7 * 4, *above = last - 7;
-  near(atan2(last[0] - above[0], above[2] - last[2]), 0.2, 1e-14, 0,
-       "rope: angle of its lowest link");
-  perp_scene_destroy(&s);
-}
-
 /* Links that turn in the plane y = 0 of space have the joints' velocities, else finish refuses
  * them, and the energy of links in the plane. */
 static void turning_links(void)
@@ -559,7 +483,6 @@ int main(void)
   every_option();
   numbers();
   truths();
-  particle_scenes();
   turning_links();
   strengths();
   bad_values();
