@@ -320,6 +320,131 @@ static void apex(void)
   perp_scene_destroy(&s);
 }
 
+/* A rod falls from the horizontal: theta'' = m g L / (2 I) cos theta, by the classical Runge-Kutta
+ * method with steps of 0.1 ms, until the limit is passed; its moment of inertia is that of a box a
+ * tenth as thick as long, about its end. */
+static void stop(void)
+{
+  perp_scene s;
+  open_scene("stop:length=2,angle=1.2,mass=3,gravity=5", &s);
+  const perp_gauge *g = gauge(&s, "event.err");
+  const double limit = 1.2, w2 = 5.0 / (4 * (1 + 0.01) / 12.0 + 1), h = 1e-4;
+  double x[2] = { 0 }, before = 0, t = 0;
+  for (; x[0] < limit; t += h) {
+    double k[5][2] = { 0 };
+    for (int i = 1; i <= 4; i++) {
+      const double part = i == 1 ? 0 : i == 4 ? h : h / 2;
+      k[i][0] = x[1] + part * k[i - 1][1];
+      k[i][1] = w2 * cos(x[0] + part * k[i - 1][0]);
+    }
+    before = x[0];
+    for (int c = 0; c < 2; c++) x[c] += h / 6 * (k[1][c] + 2 * k[2][c] + 2 * k[3][c] + k[4][c]);
+  }
+  t -= h * (x[0] - limit) / (x[0] - before);
+  const double up[7] = { 0, 0, 0, 1 }, down[7] = { 0, 0, 0, cos(0.6), 0, sin(0.6) }, v[6] = { 0 };
+  sample(g, 0, up, v, NULL);
+  sample(g, t, down, v, &none);
+  below(value_of(g), 1e-8, "stop: time of the fall");
+  perp_scene_destroy(&s);
+}
+
+/* A motor that is weaker than friction moves nothing. */
+static void pusher(void)
+{
+  perp_scene s;
+  open_scene("pusher:force=1", &s);
+  const perp_gauge *g = gauge(&s, "accel.rel.err");
+  sample(g, 0, perp_model_q0(s.model), perp_model_v0(s.model), NULL);
+  sample(g, 1, perp_model_q0(s.model), perp_model_v0(s.model), &none);
+  near(value_of(g), 0, 0, 0, "pusher: it sticks");
+  perp_scene_destroy(&s);
+}
+
+/* A sliding rod that turns: the contact force (-mu, 1) lambda that keeps the normal acceleration of
+ * its lower end at zero, by Newton's and Euler's equations with the end carried along. */
+static void painleve(void)
+{
+  perp_scene s;
+  open_scene("painleve:theta=50deg,mu=0.4,spin=3,half=0.5,mass=2", &s);
+  const perp_gauge *g = gauge(&s, "accel.rel.err");
+  const double angle = 50 * M_PI / 180, r[2] = { 0.5 * cos(angle), -0.5 * sin(angle) };
+  const double *v0 = perp_model_v0(s.model), w = v0[2], I = 2 * 0.25 / 3;
+  double normal[2]; /* acceleration of the end for lambda = 0 and 1 */
+  for (int k = 0; k < 2; k++) {
+    const double turn = (r[0] + 0.4 * r[1]) * k / I;
+    normal[k] = k / 2.0 - 9.81 + turn * r[0] - w * w * r[1];
+  }
+  const double lambda = normal[0] / (normal[0] - normal[1]);
+  const double v[3] = { v0[0] - 0.4 * lambda / 2 * 1e-3, v0[1] + (lambda / 2 - 9.81) * 1e-3, w };
+  sample(g, 0, perp_model_q0(s.model), v0, NULL);
+  sample(g, 1e-3, perp_model_q0(s.model), v, &none);
+  ok(lambda > 0 && fabs(w) > 2, "painleve: the contact is active and the rod turns");
+  below(value_of(g), 1e-11, "painleve: acceleration of a rod that slides and turns");
+  perp_scene_destroy(&s);
+}
+
+/* Velocity of the contact (along the floor, across it) and work of the normal force of a rod-impact
+ * in small steps of the normal impulse with Coulomb friction (Routh): the end at Stronge's work.
+ * Chatterjee and Ruina: their impulse is on the line from that without friction to that of
+ * sticking, and on the edge of the cone of friction. */
+static void rod_impact(void)
+{
+  static const char *const rows[] = { "law=stronge,mu=0.2,e=0.6,slide=0.3",
+                                      "law=stronge,mu=1.5,e=0.6,slide=0.7",
+                                      "law=stronge,mu=0.1,e=0.8,slide=-0.05",
+                                      "law=chatterjee-ruina,mu=0.1,e=0.6,slide=2",
+                                      "law=chatterjee-ruina,mu=0.3,e=0.9,slide=-2" };
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    char text[120];
+    double mu, e, slide;
+    snprintf(text, sizeof text, "rod-impact:theta=50deg,%s", rows[k]);
+    if (sscanf(strstr(rows[k], "mu="), "mu=%lf,e=%lf,slide=%lf", &mu, &e, &slide) != 3) bail("row");
+    perp_scene s;
+    open_scene(text, &s);
+    const double *v0 = perp_model_v0(s.model), angle = 50 * M_PI / 180;
+    const double r[2] = { cos(angle), -sin(angle) };
+    /* u = v + w x r, of unit mass, half length and I = 1/3; columns by (p_t, p_n) */
+    const double A[2][2] = { { 1 + 3 * r[1] * r[1], -3 * r[0] * r[1] },
+                             { -3 * r[0] * r[1], 1 + 3 * r[0] * r[0] } };
+    const double u0[2] = { v0[0] - v0[2] * r[1], v0[1] + v0[2] * r[0] };
+    double p[2] = { 0 }, u[2] = { u0[0], u0[1] };
+    if (k < 3) {
+      const double d = 1e-6;
+      double work = 0, compression = 0;
+      bool back = false;
+      while (!back || work < e * e * compression) {
+        const double hold = -A[0][1] / A[0][0]; /* dp_t / dp_n that keeps it from sliding */
+        const double slip = fabs(u[0]) > 3e-6  ? -copysign(mu, u[0])
+                            : fabs(hold) <= mu ? hold - u[0] / (A[0][0] * d)
+                                               : copysign(mu, hold);
+        const double along = fmin(fmax(slip, -mu), mu), before = u[1];
+        p[0] += along * d, p[1] += d;
+        u[0] += (A[0][0] * along + A[0][1]) * d, u[1] += (A[1][0] * along + A[1][1]) * d;
+        const double done = 0.5 * (before + u[1]) * d;
+        work += done;
+        if (!back && u[1] >= 0) back = true, compression = -work, work = 0;
+      }
+    } else {
+      const double det = A[0][0] * A[1][1] - A[0][1] * A[0][1];
+      const double slick = -u0[1] / A[1][1],
+                   stick[2] = { (A[0][1] * u0[1] - A[1][1] * u0[0]) / det,
+                                (A[0][1] * u0[0] - A[0][0] * u0[1]) / det };
+      double lo = 0, hi = 1;
+      for (int i = 0; i < 60; i++) {
+        const double part = (lo + hi) / 2;
+        p[1] = (1 + e) * slick + part * (stick[1] - slick), p[0] = part * stick[0];
+        *(fabs(p[0]) <= mu * p[1] ? &lo : &hi) = part;
+      }
+      ok(hi < 1, "%s: it slides", text);
+    }
+    const double v[3] = { v0[0] + p[0], v0[1] + p[1], v0[2] + 3 * (r[0] * p[1] - r[1] * p[0]) };
+    const perp_gauge *g = gauge(&s, "impact.rel.err");
+    sample(g, s.t_end, perp_model_q0(s.model), v, NULL);
+    below(value_of(g), k < 3 ? 1e-4 : 1e-12, "%s", text);
+    perp_scene_destroy(&s);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -335,5 +460,9 @@ int main(void)
   ramp();
   jam();
   apex();
+  stop();
+  pusher();
+  painleve();
+  rod_impact();
   return tap_done();
 }

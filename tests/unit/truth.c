@@ -239,6 +239,8 @@ static const struct {
   { "cubes:count=2", 10, 0 },
   { "cubes:held=false", 10, 0 },
   { "motor", 2, 0 },
+  { "rolling-sphere:spin=-20,dim=2", 2, 0 },
+  { "rolling-sphere:spin=20,radius=0.2", 2, 0 },
   { "bead:radius=0.5", 3, 0 },
   { "bead:track=ramp,radius=0.5,gravity=4", 3, 0 },
   { "bead:track=helix,radius=0.5,pitch=0.7", 2, 0 },
@@ -285,6 +287,9 @@ static void agreement(const char *text, double t_end, double bound)
     if (truth->state(truth->user, &ctx, 0, q[k], v[k]) != PERP_OK) bail("%s", ctx.msg);
     below(distance(&s, q[k], q0), 1e-14, "%s: the %s starts where the scene does", text,
           truth->what);
+    if (s.model != NULL)
+      below(worst(perp_model_nv(s.model), v[k], perp_model_v0(s.model)), 1e-12, "%s: and as fast",
+            text);
   }
   for (int step = 1; step <= 20; step++) {
     /* times that all truths answer: the grid of the coarsest file */
