@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Forces: power and work, Newton's third law, the gyroscopic term against the rate of L, and the
  * impulse form M v + h f. */
+#include "models/models.h"
 #include "models/multibody/model_private.h"
 #include "tests/tap.h"
 
@@ -193,9 +194,76 @@ static void degenerate(void)
   perp_model_destroy(m);
 }
 
+/* Texts of elements say which field of their definition. */
+static void texts(void)
+{
+  static const char *const vectors[] = { "anchor_a", "anchor_b", "axis_a",
+                                         "axis_b",   "axis_c",   "value" };
+  static const size_t joint_at[] = {
+    offsetof(perp_joint_def, anchor_a), offsetof(perp_joint_def, anchor_b),
+    offsetof(perp_joint_def, axis_a),   offsetof(perp_joint_def, axis_b),
+    offsetof(perp_joint_def, axis_c),   0
+  };
+  static const size_t force_at[] = {
+    offsetof(perp_force_def, anchor_a), offsetof(perp_force_def, anchor_b), 0, 0, 0,
+    offsetof(perp_force_def, value)
+  };
+  const perp_force_desc *pairs = NULL;
+  for (int kind = 0; kind < 2; kind++) {
+    const perp_desc *d;
+    for (int i = 0; (d = perp_plugin_at(&ctx, kind == 0 ? PERP_KIND_joint : PERP_KIND_force, i));
+         i++) {
+      bool right = true;
+      for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++)
+        for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
+          for (int c = 0; c < 3; c++) {
+            char key[16];
+            snprintf(key, sizeof key, "%s_%c", vectors[k], "xyz"[c]);
+            const size_t at = (kind == 0 ? joint_at : force_at)[k] + (size_t)c * sizeof(double);
+            if (strcmp(o->key, key) == 0) right = right && o->offset == at;
+          }
+      ok(right, "%s: each vector has its own field", d->name);
+      if (strcmp(d->name, "pairs") == 0) pairs = (const perp_force_desc *)(const void *)d;
+    }
+  }
+
+  static const struct {
+    const char *text;
+    bool hinge_first, slides[3];
+    perp_curve_kind curve;
+  } joints[] = { { "pin-slot:first=hinge", true, { false }, PERP_CURVE_LINE },
+                 { "pin-slot:first=slide", false, { false }, PERP_CURVE_LINE },
+                 { "chain:a_kind=slide", false, { true }, PERP_CURVE_LINE },
+                 { "chain:b_kind=slide", false, { false, true }, PERP_CURVE_LINE },
+                 { "chain:c_kind=slide", false, { false, false, true }, PERP_CURVE_LINE },
+                 { "curve:curve.kind=circle", false, { false }, PERP_CURVE_CIRCLE },
+                 { "curve:curve.kind=helix", false, { false }, PERP_CURVE_HELIX },
+                 { "curve:curve.kind=cycloid", false, { false }, PERP_CURVE_CYCLOID },
+                 { "curve:curve.kind=polynomial", false, { false }, PERP_CURVE_POLYNOMIAL },
+                 { "curve:curve.kind=spline", false, { false }, PERP_CURVE_SPLINE } };
+  for (size_t i = 0; i < sizeof joints / sizeof *joints; i++) {
+    perp_spec spec;
+    if (perp_spec_parse(&ctx, PERP_KIND_joint, joints[i].text, &spec) != PERP_OK)
+      bail("%s", ctx.msg);
+    const perp_joint_def *def = spec.opts;
+    bool same = def->hinge_first == joints[i].hinge_first && def->curve.kind == joints[i].curve;
+    for (int k = 0; k < 3; k++) same = same && def->axes[k].slides == joints[i].slides[k];
+    ok(same, "%s: as it says", joints[i].text);
+    perp_spec_free(&spec);
+  }
+
+  perp_force_def def;
+  ok(pairs != NULL &&
+         perp_force_define(&ctx, pairs, NULL, 4, (const int[]){ 2, 3, 4, 5 }, &def) == PERP_OK &&
+         def.a == 2 && def.b == 5,
+     "pairs: of four bodies");
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  texts();
   rng = perp_rng_create(5);
   for (int dim = 2; dim <= 3; dim++) {
     conservative(dim);
