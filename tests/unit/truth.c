@@ -3,6 +3,7 @@
  * and joint coordinates against them and each other. */
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
+#include "models/scenes/build.h"
 #include "models/scenes/elliptic.h"
 #include "tests/tap.h"
 
@@ -377,6 +378,23 @@ static void engines_chain(void)
   perp_scene_destroy(&s);
 }
 
+/* Printed values are as wrong as the worst of them. */
+static void printed(void)
+{
+  perp_scene s;
+  double q[2], v[1], wrong[2];
+  if (!open_scene("circle", &s)) return;
+  s.truth[0].state(s.truth[0].user, &ctx, 1, q, v);
+  wrong[0] = 1.25 * q[0], wrong[1] = 1.125 * q[1];
+  if (perp_truth_printed(&ctx, &s, "by hand", 1, 2, 2, wrong, NULL) != PERP_OK) bail("%s", ctx.msg);
+  near(s.published.err_q, 0.25, 1e-14, 0, "printed values: the largest relative error");
+  perp_scene_destroy(&s);
+  /* numbers that another program prints for the angles of Andrews' mechanism and their rates */
+  if (!open_scene("andrews", &s)) return;
+  below(fmax(s.published.err_q, s.published.err_v), 1e-6, "andrews: values in print");
+  perp_scene_destroy(&s);
+}
+
 /* An event-driven reference solution may be asked backwards: it starts again. */
 static void earlier(void)
 {
@@ -444,6 +462,7 @@ int main(void)
   plain_problem("oscillator:omega=2,zeta=0.3,x0=-1,v0=3");
   engines_chain();
   earlier();
+  printed();
   files_answer_on_their_grid();
   return tap_done();
 }
