@@ -54,6 +54,39 @@ static perp_model *belt(int dim, bool turned, bool rides, double speed, double r
   return run_finish(&ctx, m);
 }
 
+/* A block that sticks to a belt of a body that turns to and fro about the vertical, theta =
+ * sin(2 t) / 2: it goes along a ray that turns, x = s t u, v = s u + s t theta' u'. */
+static void turntable(run_parts parts, double h, double tol)
+{
+  const double s = 0.8, t = 0.5, theta = sin(2 * t) / 2, rate = cos(2 * t);
+  const perp_signal_def sine = { .kind = PERP_SIGNAL_SINE, .amplitude = 0.5, .rate = 2 };
+  perp_body_def block = { .mass = perp_mass_box(2, 0.2, 0.2, 0.2) };
+  perp_shape_def box = { .kind = PERP_SHAPE_BOX,
+                         .half = { 0.1, 0.1, 0.1 },
+                         .surface = { mu, (double)NAN, 0 } };
+  perp_motion_def turns = { .body = 1, .x[2] = -20, .axis[2] = 1, .sets_velocity = true };
+  perp_model *m = run_model(&ctx, 3);
+  double q[14], v[12];
+  if (perp_model_add_signal(&ctx, m, &sine, &turns.angle_signal) != PERP_OK) bail("%s", ctx.msg);
+  block.x[2] = 0.1, block.v[0] = s, block.w[2] = 1;
+  run_body(&ctx, m, block);
+  block.x[2] = -20, block.v[0] = 0;
+  run_body(&ctx, m, block);
+  if (perp_model_add_motion(&ctx, m, &turns, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_shape(&ctx, m, box);
+  box.body = 1, box.belt[0] = s;
+  for (int i = 0; i < 3; i++) box.half[i] = 20;
+  run_shape(&ctx, m, box);
+  run_finish(&ctx, m);
+  if (run_fresh(&ctx, m, parts, h, t, q, v) < 0) bail("ends early");
+  near(hypot(q[0] - s * t * cos(theta), q[1] - s * t * sin(theta)), 0, tol, 0,
+       "on a turntable, %s: it goes along a ray that turns", parts.formulation);
+  near(hypot(v[0] - s * (cos(theta) - t * rate * sin(theta)),
+             v[1] - s * (sin(theta) + t * rate * cos(theta))),
+       0, tol, 0, "on a turntable, %s: at its rate", parts.formulation);
+  perp_model_destroy(m);
+}
+
 static const struct {
   run_parts parts;
   double h, tol;
@@ -93,6 +126,8 @@ int main(void)
       perp_model_destroy(m);
     }
   }
+  for (int i = 0; i < LEVELS; i++)
+    turntable(levels[i].parts, levels[i].h, levels[i].parts.formulation[0] == 'a' ? 1e-6 : 2e-3);
   perp_model *m = belt(3, false, false, 1, 0);
   run_refused(&ctx, m, (run_parts){ "groups" }, "moving surfaces");
   run_refused(&ctx, m, (run_parts){ "velocity-implicit" }, "moving surfaces");
