@@ -16,8 +16,9 @@ static double uniform(double lo, double hi)
   return perp_rng_uniform(rng, lo, hi);
 }
 
-/* sphere, capsule, box, polytope in turns; backwards: the same shapes numbered from the end */
-static void crowd(int dim, perp_model *m[2])
+/* sphere, capsule, box, polytope in turns, off from the centres of their bodies by as much;
+ * backwards: the same shapes numbered from the end */
+static void crowd(int dim, double off, perp_model *m[2])
 {
   static double v[SHAPES][30];
   perp_shape_def def[SHAPES];
@@ -28,6 +29,7 @@ static void crowd(int dim, perp_model *m[2])
                                .vertices = v[i],
                                .n_vertices = 10 };
     for (int k = 0; k < 3; k++) def[i].half[k] = uniform(0.1, 0.7);
+    for (int k = 0; k < dim && off > 0; k++) def[i].x[k] = uniform(-off, off);
     for (int k = 0; k < 30; k++) v[i][k] = uniform(-0.6, 0.6);
   }
   for (int way = 0; way < 2; way++) {
@@ -98,7 +100,7 @@ static void test_mirror(int dim, int poses)
   perp_contact c[PERP_MANIFOLD_MAX], d[PERP_MANIFOLD_MAX];
   double worst = 0;
   int counts = 0, arguments = 0, manifolds = 0;
-  crowd(dim, m);
+  crowd(dim, 0, m);
   for (int k = 0; k < poses; k++) {
     perp_pose pi = { 0 }, pj = { 0 };
     int i = perp_rng_int(rng, SHAPES), j = perp_rng_int(rng, SHAPES);
@@ -140,7 +142,7 @@ static void test_frame(int dim, int poses)
   perp_contact c[PERP_MANIFOLD_MAX], d[PERP_MANIFOLD_MAX];
   double worst = 0;
   int ids = 0, contacts = 0;
-  crowd(dim, m);
+  crowd(dim, 0, m);
   for (int k = 0; k < poses; k++) {
     perp_pose pi = { 0 }, pj = { 0 }, T = { 0 }, ti = { 0 }, tj = { 0 };
     double q[7], x[3] = { uniform(-5, 5), uniform(-5, 5), uniform(-5, 5) };
@@ -225,29 +227,44 @@ static void pose_at(int dim, const double *q0, const double *q1, double s, perp_
   perp_pose_of(dim, q, pose);
 }
 
-static void test_impact(int dim, int poses)
+/* all pairs but one */
+static bool others(void *user, int a, int b)
+{
+  const int *pair = user;
+  return a != (int)fmin(pair[0], pair[1]) || b != (int)fmax(pair[0], pair[1]);
+}
+
+static void test_impact(int dim, double off, int poses)
 {
   enum { SAMPLES = 200 };
   perp_model *m[2];
+  perp_collision *all;
   double early = 0, late = 0;
-  int hits = 0;
-  crowd(dim, m);
+  int hits = 0, unlike = 0;
+  crowd(dim, off, m);
+  if (perp_collision_create(&ctx, m[0], 0, &all) != PERP_OK) bail("%s", ctx.msg);
   for (int k = 0; k < poses; k++) {
     int i = perp_rng_int(rng, SHAPES), j = perp_rng_int(rng, SHAPES);
     if (i == j) continue;
     double q[4][7], target = perp_rng_int(rng, 2) * 0.01;
     bool hit;
-    for (int l = 0; l < 4; l++) {
-      double x[3] = { uniform(-2, 2), uniform(-2, 2), uniform(-2, 2) };
+    for (int l = 0; l < 4; l++) { /* far from the origin, which must not matter */
+      double x[3] = { 20 + uniform(-2, 2), uniform(-2, 2), uniform(-2, 2) };
       coordinates(dim, x, q[l]);
     }
     double s = perp_time_of_impact(m[0], i, q[0], q[1], j, q[2], q[3], target, &hit);
     hits += hit && s > 0;
+    double at[2][7 * SHAPES] = { { 0 } };
+    for (int l = 0, nqb = dim == 3 ? 7 : 3; l < 4; l++)
+      memcpy(at[l % 2] + nqb * (l < 2 ? i : j), q[l], (size_t)nqb * sizeof(double));
+    /* all shapes are less than 1.4 wide somewhere */
+    if (!hit || far(dim, q[0], q[1], 1) > 0.7)
+      unlike += perp_collision_crosses(all, at[0], at[1], target, others, (int[2]){ i, j }) != hit;
     for (int l = 0; l <= SAMPLES; l++) {
       perp_pose pi = { 0 }, pj = { 0 };
-      double at = s * l / SAMPLES;
-      pose_at(dim, q[0], q[1], at, &pi);
-      pose_at(dim, q[2], q[3], at, &pj);
+      double when = s * l / SAMPLES;
+      pose_at(dim, q[0], q[1], when, &pi);
+      pose_at(dim, q[2], q[3], when, &pj);
       double d = perp_shape_distance(m[0], i, &pi, j, &pj, NULL, NULL, NULL);
       if (s > 0) early = fmax(early, target - d);
       if (l == SAMPLES && hit && s > 0) late = fmax(late, d - target);
@@ -256,6 +273,8 @@ static void test_impact(int dim, int poses)
   ok(hits > poses / 10, "dim %d: %d of %d motions hit", dim, hits, poses);
   below(early, 1e-9, "dim %d: nothing is nearer before the time of impact", dim);
   below(late, 1e-9, "dim %d: the distance then is the target", dim);
+  ok(unlike == 0, "dim %d: the same motions cross (%d differ)", dim, unlike);
+  perp_collision_destroy(all);
   for (int way = 0; way < 2; way++) perp_model_destroy(m[way]);
 }
 
@@ -267,9 +286,10 @@ int main(int argc, char **argv)
   for (int dim = 2; dim <= 3; dim++) {
     test_mirror(dim, poses);
     test_frame(dim, poses);
-    test_impact(dim, poses / 10);
+    test_impact(dim, 0, poses / 10);
   }
   test_rest(poses);
+  for (int dim = 2; dim <= 3; dim++) test_impact(dim, 1, poses / 10);
   perp_rng_destroy(rng);
   return tap_done();
 }
