@@ -119,7 +119,7 @@ static void falls(const struct subject *s, int dim)
   double error[2], q[7], v[6];
   for (int k = 0; k < 2; k++) {
     perp_model *m = new_model(dim, 9.81);
-    const double h = k == 0 ? 0.01 : 0.005, t = 1;
+    const double h = k == 0 ? 0.01 : 0.005, t = 1.0025; /* the last step is shorter */
     add_body(m, &b);
     finish(m);
     march(s, m, h, t, q, v, NULL);
@@ -128,12 +128,12 @@ static void falls(const struct subject *s, int dim)
       const double exact = b.x[i] + b.v[i] * t - (i == dim - 1 ? 0.5 * 9.81 * t * t : 0);
       error[k] = fmax(error[k], fabs(q[i] - exact));
     }
-    near(v[dim - 1], b.v[dim - 1] - 9.81, 0, 20 * s->digits * 10, "%s: speed of free fall",
+    near(v[dim - 1], b.v[dim - 1] - 9.81 * t, 0, 20 * s->digits * 10, "%s: speed of free fall",
          s->name);
     perp_model_destroy(m);
   }
   const double least = 100 * s->digits;
-  ok(error[0] <= 0.5 * 9.81 * 0.01 * 1.001 + least && error[1] <= 0.5 * error[0] * 1.001 + least,
+  ok(error[0] <= 0.5 * 9.81 * 0.01 * 1.003 + least && error[1] <= 0.5 * error[0] * 1.003 + least,
      "%s: free fall, off by %.2g m in steps of 10 ms, %.2g m in half", s->name, error[0], error[1]);
 }
 
@@ -246,7 +246,7 @@ static void limit(const struct subject *s, int dim, bool slides)
                            .b = 0 };
   joint.axis_a[slides ? 0 : 2] = joint.axis_b[slides ? 0 : 2] = 1;
   add_body(m, &b);
-  perp_drive_def drive = { .lower = -0.25, .upper = INFINITY };
+  perp_drive_def drive = { .zero = 0.1, .lower = -0.15, .upper = INFINITY };
   if (dim == 2 && !slides) joint.axis_a[0] = joint.axis_b[0] = 1;
   if (perp_model_add_joint(&ctx, m, &joint, NULL) != PERP_OK ||
       perp_model_add_drive(&ctx, m, &drive, NULL) != PERP_OK)
@@ -254,12 +254,66 @@ static void limit(const struct subject *s, int dim, bool slides)
   finish(m);
   double q[7], v[6];
   march(s, m, 1e-3, 0.2, q, v, NULL);
-  near(perp_model_drive_coordinate(m, q, 0), -0.2, 2e-3, 0, "%s: a %s goes on its way", s->name,
+  near(perp_model_drive_coordinate(m, q, 0), -0.1, 2e-3, 0, "%s: a %s goes on its way", s->name,
        slides ? "slider" : "hinge");
   march(s, m, 1e-3, 1.5, q, v, NULL);
   const double at = perp_model_drive_coordinate(m, q, 0);
-  ok(at > -0.27 && at < 1.5, "%s: and its lower limit holds it, or throws it back: %.3g", s->name,
+  ok(at > -0.17 && at < 1.6, "%s: and its lower limit holds it, or throws it back: %.3g", s->name,
      at);
+  perp_model_destroy(m);
+}
+
+/* A body with another one on a joint, both in motion: their momenta stay, and a simulation that
+ * starts again in the middle ends where one does that goes on. */
+static void carries(const struct subject *s, int dim, perp_joint_kind kind)
+{
+  static const char *const names[] = {
+    [PERP_JOINT_BALL] = "ball", [PERP_JOINT_HINGE] = "hinge", [PERP_JOINT_SLIDER] = "slider"
+  };
+  const double x[3] = { 0.5 }, axis[3] = { 0.6, dim == 2 ? 0.8 : 0, dim == 2 ? 0 : 0.8 }, rate = 2;
+  perp_model *m = new_model(dim, 0);
+  perp_body_def root = { .mass = perp_mass_box(2, 0.3, 0.4, 0.6), .v = { 0.1, 0.2 }, .w[2] = 1 },
+                child = { .mass = perp_mass_box(3, 0.3, 0.4, 0.6), .x = { 0.5 } };
+  perp_joint_def joint = { .kind = kind, .a = 0, .b = 1, .anchor_a = { 0.5 } };
+  if (dim == 3) {
+    root.w[0] = 0.5, root.w[1] = -0.3;
+    child.mass.inertia[1] = child.mass.inertia[3] = 0.01;
+    child.mass.inertia[2] = child.mass.inertia[6] = -0.02;
+    child.mass.inertia[5] = child.mass.inertia[7] = 0.03;
+  }
+  perp_cross(root.w, x, child.v);
+  for (int k = 0; k < 3; k++) {
+    joint.axis_a[k] = joint.axis_b[k] = axis[k];
+    child.v[k] += root.v[k] + (kind == PERP_JOINT_SLIDER ? rate * axis[k] : 0);
+    child.w[k] = root.w[k] + (kind == PERP_JOINT_SLIDER || dim == 2 ? 0 : rate * axis[k]);
+  }
+  if (dim == 2 && kind != PERP_JOINT_SLIDER) child.w[2] += rate;
+  add_body(m, &root);
+  add_body(m, &child);
+  if (perp_model_add_joint(&ctx, m, &joint, NULL) != PERP_OK) bail("%s", ctx.msg);
+  finish(m);
+  double P[2][3], L[2][3], q[2][14], v[2][12], apart = 0, changed = 0, energy;
+  march(s, m, 5e-4, 0.2, q[0], v[0], &energy);
+  perp_model_momentum(m, perp_model_q0(m), perp_model_v0(m), P[0], L[0]);
+  perp_model_momentum(m, q[0], v[0], P[1], L[1]);
+  for (int k = 0; k < 3; k++)
+    changed = fmax(changed, fmax(fabs(P[1][k] - P[0][k]), fabs(L[1][k] - L[0][k])));
+  below(changed, 0.002, "%s: momenta of two bodies on a %s", s->name, names[kind]);
+  /* MuJoCo finds principal axes of its own, which are that good */
+  below(energy, 1e-7, "%s: their energy is perp's", s->name);
+  march(s, m, 5e-4, 0.1, q[1], v[1], NULL);
+  perp_sim *sim = simulation(s, m, 5e-4);
+  const double *at, *speed;
+  double t = 0.1;
+  if (perp_sim_restart(&ctx, sim, t, q[1], v[1]) != PERP_OK) bail("%s", ctx.msg);
+  while (t < 0.2 - 1e-9) {
+    perp_step_info info;
+    if (perp_sim_step(&ctx, sim, 0.2, &info) != PERP_OK || info.reason < 0) bail("%s", ctx.msg);
+    perp_sim_state(sim, &t, &at, &speed);
+  }
+  for (int i = 0; i < perp_model_nq(m); i++) apart = fmax(apart, fabs(at[i] - q[0][i]));
+  below(apart, 1e-3, "%s: the same from the middle", s->name);
+  perp_sim_destroy(sim);
   perp_model_destroy(m);
 }
 
@@ -269,16 +323,18 @@ static void pushed(const struct subject *s, int dim, bool slides)
   perp_model *m = new_model(dim, 0);
   perp_body_def b = { .mass = perp_mass_box(2, 0.2, 0.2, 0.2) };
   perp_joint_def joint = { .kind = PERP_JOINT_SLIDER, .a = PERP_WORLD, .b = 0, .axis_a = { 1 } };
-  perp_force_def force = { .kind = PERP_FORCE_POINT, .a = 0, .b = PERP_WORLD, .value = { 3 } };
+  perp_force_def force = { .kind = PERP_FORCE_POINT, .a = 0, .b = PERP_WORLD, .value = { 2 } },
+                 other = { .kind = PERP_FORCE_POINT, .a = 0, .b = PERP_WORLD, .value = { 1 } };
   joint.axis_b[0] = 1;
   add_body(m, &b);
   if (perp_model_add_force(&ctx, m, &force) != PERP_OK ||
+      perp_model_add_force(&ctx, m, &other) != PERP_OK ||
       (slides && perp_model_add_joint(&ctx, m, &joint, NULL) != PERP_OK))
     bail("%s", ctx.msg);
   finish(m);
   double q[7], v[6];
   march(s, m, 1e-3, 1, q, v, NULL);
-  near(v[0], 1.5, 0, 1e4 * s->digits, "%s: a constant force on a body%s", s->name,
+  near(v[0], 1.5, 0, 1e4 * s->digits, "%s: two constant forces on a body%s", s->name,
        slides ? " of a slider" : "");
   perp_model_destroy(m);
 }
@@ -418,6 +474,9 @@ static void run(const struct subject *s)
   if (s->order > 0) swings(s, dim);
   if (d->joints & 1u << PERP_JOINT_SLIDER && d->features & PERP_ENGINE_LIMITS) limit(s, dim, true);
   if (d->features & PERP_ENGINE_LIMITS) limit(s, dim, false);
+  carries(s, dim, PERP_JOINT_BALL);
+  carries(s, dim, PERP_JOINT_HINGE);
+  if (d->joints & 1u << PERP_JOINT_SLIDER) carries(s, dim, PERP_JOINT_SLIDER);
   for (int first = 0; first < 2 && !isnan(s->motor); first++) {
     motor(s, dim, first, false);
     if (d->joints & 1u << PERP_JOINT_SLIDER) motor(s, dim, first, true);
