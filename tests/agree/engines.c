@@ -2,6 +2,7 @@
 /* Adapters of engines, each whose library is here, on motions that are known: what they build is
  * the world that they were given, with the signs right, and what they hand back are its states. How
  * good the engines are is not asked here. */
+#include "models/collision/pairs.h"
 #include "models/models.h"
 #include "tests/tap.h"
 
@@ -369,6 +370,45 @@ static void collide(const struct subject *s, int dim, bool rebounds)
   perp_model_destroy(m);
 }
 
+/* A shape whose frame is turned in its body falls: it meets the floor when its lowest point does,
+ * after 0.1 s. */
+static void lands(const struct subject *s, int dim, perp_shape_kind kind)
+{
+  static const double corners[4][3] = { { 0.4 }, { 0, 0.3 }, { -0.2, -0.2, -0.1 }, { 0, 0, 0.3 } };
+  perp_model *m = new_model(dim, 0);
+  perp_body_def b = { .mass = perp_mass_box(1, 0.4, 0.4, 0.4), .x = { 0.1, 1, 1 }, .angle = 0.3 };
+  perp_shape_def shape = { .kind = kind,
+                           .radius = 0.1,
+                           .length = 0.8,
+                           .half = { 0.3, 0.2, 0.1 },
+                           .x = { 0.05, -0.02 },
+                           .quat = { 0.8, 0.2, -0.4, 0.4 },
+                           .angle = 0.4 };
+  double q[7], v[6], flat[8], *to = flat;
+  for (int i = 0; i < 4 && dim == 2; i++) *to++ = corners[i][0], *to++ = corners[i][1];
+  shape.vertices = dim == 2 ? flat : corners[0];
+  shape.n_vertices = dim == 2 ? 3 : 4;
+  for (int fast = 0; fast < 2; fast++) { /* first to see how high it is */
+    add_body(m, &b);
+    add_shape(m, (perp_shape_def){ .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD }, 0, 0);
+    add_shape(m, shape, 0, 0);
+    finish(m);
+    if (fast) break;
+    perp_pose pose, world = { .R = { 1, 0, 0, 1 } };
+    if (dim == 3) world.R[3] = 0, world.R[4] = world.R[8] = 1;
+    perp_pose_of(dim, perp_model_q0(m), &pose);
+    b.v[dim - 1] = -perp_shape_distance(m, 0, &world, 1, &pose, NULL, NULL, NULL) / 0.1;
+    perp_model_destroy(m);
+    m = new_model(dim, 0);
+  }
+  march(s, m, 1e-3, 0.097, q, v, NULL);
+  near(v[dim - 1], b.v[dim - 1], 0, 1e-6, "%s: a shape of kind %d falls", s->name, (int)kind);
+  march(s, m, 1e-3, 0.107, q, v, NULL);
+  ok(v[dim - 1] > 0.99 * b.v[dim - 1], "%s: and lands when its lowest point does (%g, %g)", s->name,
+     v[dim - 1], b.v[dim - 1]);
+  perp_model_destroy(m);
+}
+
 /* A cube that slides on a floor, then rests: way of friction, and the weight as the sum of contact
  * impulses. */
 static void slides(const struct subject *s, int dim)
@@ -485,6 +525,10 @@ static void run(const struct subject *s)
   if (d->features & PERP_ENGINE_FORCES && d->joints & 1u << PERP_JOINT_SLIDER) pushed(s, dim, true);
   collide(s, dim, d->features & PERP_ENGINE_RESTITUTION);
   slides(s, dim);
+  for (perp_shape_kind kind = 0; d->features & PERP_ENGINE_COMPOUNDS && kind < 32; kind++)
+    if (d->shapes & 1u << kind && kind != PERP_SHAPE_SPHERE && kind != PERP_SHAPE_PLANE &&
+        (kind == PERP_SHAPE_BOX || strstr(s->name, "detector=dart") == NULL))
+      lands(s, dim, kind);
   if (dim == 3 && d->features & PERP_ENGINE_PAIRS) {
     perp_model *m = paired(NAN);
     double q[7], v[6];
