@@ -409,6 +409,41 @@ static void lands(const struct subject *s, int dim, perp_shape_kind kind)
   perp_model_destroy(m);
 }
 
+/* A ball or cube strikes one of the world, in the first step: its contact impulses are what its
+ * momentum changes by, whichever shape is the first. */
+static void strikes(const struct subject *s, int dim, bool ball, bool world_ball, bool world_first)
+{
+  perp_model *m = new_model(dim, 0);
+  const perp_body_def b = { .mass = perp_mass_box(2, 0.4, 0.4, 0.4), .x = { 0.3999 }, .v = { -2 } };
+  const double half[3] = { 0.2, 0.2, 0.2 };
+  add_body(m, &b);
+  for (int k = 0; k < 2; k++) {
+    const bool world = (k == 0) == world_first;
+    perp_shape_def shape = { .kind = (world ? world_ball : ball) ? PERP_SHAPE_SPHERE
+                                                                 : PERP_SHAPE_BOX,
+                             .body = world ? PERP_WORLD : 0,
+                             .radius = 0.2 };
+    memcpy(shape.half, half, sizeof half);
+    add_shape(m, shape, 0, 0);
+  }
+  finish(m);
+  perp_sim *sim = simulation(s, m, 1e-3);
+  const double *q, *v;
+  double t = 0, sum = 0;
+  while (t < 0.2) {
+    perp_step_info info;
+    if (perp_sim_step(&ctx, sim, 0.3, &info) != PERP_OK || info.reason < 0) bail("%s", ctx.msg);
+    for (int c = 0; c < info.n_contacts; c++)
+      sum += (info.contacts[c].body[0] == PERP_WORLD ? 1 : -1) * info.impulse[3 * c];
+    perp_sim_state(sim, &t, &q, &v);
+  }
+  near(sum, 2 * (v[0] + 2), 0, 0.05, "%s: impulses of an impact (%d, %d, %d)", s->name, ball,
+       world_ball, world_first);
+  ok(v[0] > -0.1 && perp_sim_contacts(sim)->contacts > 0, "%s: which stops it", s->name);
+  perp_sim_destroy(sim);
+  perp_model_destroy(m);
+}
+
 /* A cube that slides on a floor, then rests: way of friction, and the weight as the sum of contact
  * impulses. */
 static void slides(const struct subject *s, int dim)
@@ -525,6 +560,7 @@ static void run(const struct subject *s)
   if (d->features & PERP_ENGINE_FORCES && d->joints & 1u << PERP_JOINT_SLIDER) pushed(s, dim, true);
   collide(s, dim, d->features & PERP_ENGINE_RESTITUTION);
   slides(s, dim);
+  for (int way = 0; way < 8 && !isinf(s->motor); way++) strikes(s, dim, way & 1, way & 2, way & 4);
   for (perp_shape_kind kind = 0; d->features & PERP_ENGINE_COMPOUNDS && kind < 32; kind++)
     if (d->shapes & 1u << kind && kind != PERP_SHAPE_SPHERE && kind != PERP_SHAPE_PLANE &&
         (kind == PERP_SHAPE_BOX || strstr(s->name, "detector=dart") == NULL))
