@@ -281,10 +281,40 @@ static void check_inclines(void)
   perp_spec_free(&s);
 }
 
+/* Work of 20 sweeps over one contact, whose rows have the cosine c between them, by projections. */
+static double projections(double c)
+{
+  const double A[9] = { 1, c, c, c, 1, c, c, c, 1 }, b[3] = { -1, 0.3, -0.2 },
+               mu[3] = { 0, 0.9, 0.9 };
+  const int fric_of[3] = { -1, 0, 0 };
+  const perp_lcp p = { .n = 3,
+                       .A = A,
+                       .lda = 3,
+                       .b = b,
+                       .lo = (double[3]){ 0 },
+                       .hi = (double[3]){ HUGE_VAL, 0, 0 },
+                       .fric_of = fric_of,
+                       .mu = mu };
+  perp_spec s;
+  perp_lcp_solver *solver;
+  perp_stats stats;
+  double x[3] = { 0 };
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, "block-gs:block=projection,sweeps=20", &s) != PERP_OK ||
+      perp_lcp_create(&ctx, &s, 3, 0, &solver) != PERP_OK ||
+      perp_lcp_solve(&ctx, solver, &p, 1e-8, x, NULL, NULL, &stats) != PERP_OK)
+    bail("%s", ctx.msg);
+  perp_lcp_destroy(solver);
+  perp_spec_free(&s);
+  return stats.work;
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  /* a limit of work stops what counts: independent rows take two rounds, nearly parallel ones 50 */
+  const double few = projections(0), many = projections(0.999999);
+  ok(many > 3 * few, "block-gs: projections within a block count as work: %g, then %g", few, many);
   perp_rng *g = perp_rng_create(3);
   check_cone(g);
   check_groups(g);

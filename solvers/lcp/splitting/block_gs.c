@@ -236,14 +236,15 @@ static void row_bounds(const struct ws *work, const struct block *c, const doubl
   *lo = -*hi;
 }
 
-static void block_gs_project(const struct ws *work, const struct block *c, const double *K,
+static void block_gs_project(struct ws *work, const struct block *c, const double *K,
                              const double *q, const double *lambda, double *x)
 {
-  const perp_rows *rows = &work->s.rows;
+  perp_rows *rows = &work->s.rows;
   const int *row = work->index + c->start;
   int r = c->r;
   for (int sweep = 0; sweep < 50; sweep++) {
     double change = 0, size = 0;
+    rows->work += r * r;
     for (int i = 0; i < r; i++) {
       int type = rows->type[row[i]], pair = type == PERP_ROW_CONE && i + 1 < r ? 2 : 1;
       double y[2], lo, hi, step = K[i + i * r] > DBL_MIN ? 1 / K[i + i * r] : rows->inv[row[i]];
@@ -346,8 +347,8 @@ static bool try_sets(const struct ws *work, const struct block *c, const double 
   return true;
 }
 
-static bool block_gs_enumerate(const struct ws *work, struct block *c, const double *K,
-                               const double *q, const double *lambda, double *x)
+static bool block_gs_enumerate(struct ws *work, struct block *c, const double *K, const double *q,
+                               const double *lambda, double *x)
 {
   int count = 1, state[ENUMERABLE];
   for (int i = 0; i < c->r; i++) count *= 3;
@@ -355,6 +356,7 @@ static bool block_gs_enumerate(const struct ws *work, struct block *c, const dou
     int code = k < 0 ? c->code : k;
     if (code < 0 || (k >= 0 && k == c->code)) continue;
     for (int i = 0, rest = code; i < c->r; i++, rest /= 3) state[i] = rest % 3;
+    if (k >= 0) work->s.rows.work += c->r * c->r * c->r;
     if (try_sets(work, c, K, q, lambda, state, x)) {
       c->code = code;
       return true;
