@@ -472,9 +472,39 @@ static void turning_rows(void)
   below(worst[3], 1e-9, "  and the rate of what it turns to");
 }
 
+/* Energy of a servo of 10 N/m that gives at most 5 N: the work against it, over the way. */
+static void servo_energy(void)
+{
+  perp_model *m;
+  const perp_body_def body = { .mass = perp_mass_sphere(1, 0.1) };
+  const perp_joint_def slider = {
+    .kind = PERP_JOINT_SLIDER, .a = PERP_WORLD, .b = 0, .axis_a = { 1 }
+  };
+  const perp_drive_def servo = {
+    .lower = -HUGE_VAL, .upper = HUGE_VAL, .max_force = 5, .stiffness = 10
+  };
+  if (perp_model_create(&ctx, 2, &m) != PERP_OK ||
+      perp_model_add_body(&ctx, m, &body, NULL) != PERP_OK ||
+      perp_model_add_joint(&ctx, m, &slider, NULL) != PERP_OK ||
+      perp_model_add_drive(&ctx, m, &servo, NULL) != PERP_OK)
+    bail("%s", ctx.msg);
+  perp_model_gravity(m, 0);
+  if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+  double work = 0, worst = 0, T, V;
+  for (int i = 0; i <= 200; i++) {
+    const double q[3] = { 0.01 * i }, v[3] = { 0 };
+    perp_model_energy(m, 0, q, v, &T, &V);
+    worst = fmax(worst, fabs(V - work));
+    work += 0.01 * fmin(10 * (q[0] + 0.005), 5); /* the force is linear up to 0.5 m */
+  }
+  below(worst, 1e-13, "energy of a servo of bounded force");
+  perp_model_destroy(m);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
+  servo_energy();
   needs();
   anywhere();
   turning_refused();
