@@ -398,6 +398,38 @@ static void check_tree(perp_model *m, const char *what)
   free(tree);
 }
 
+/* A double pendulum with rotors on its hinges: their inertia is in its momenta. */
+static void rotors(void)
+{
+  perp_model *m;
+  perp_reduced_tree *tree;
+  if (perp_model_create(&ctx, 3, &m) != PERP_OK) bail("%s", ctx.msg);
+  for (int b = 0; b < 2; b++) {
+    const perp_body_def body = { .mass = perp_mass_box(1, 0.2, 0.3, 0.8), .x = { 0, 0, -0.5 - b } };
+    const perp_joint_def hinge = { .kind = PERP_JOINT_HINGE,
+                                   .a = b - 1,
+                                   .b = b,
+                                   .anchor_a = { 0, 0, b == 0 ? 0 : -0.5 },
+                                   .anchor_b = { 0, 0, 0.5 },
+                                   .axis_a = { b, 1 },
+                                   .axis_b = { b, 1 } };
+    perp_armature_def rotor = { .axis = PERP_DRIVE_A, .inertia = 0.5 + b };
+    if (perp_model_add_body(&ctx, m, &body, NULL) != PERP_OK ||
+        perp_model_add_joint(&ctx, m, &hinge, &rotor.joint) != PERP_OK ||
+        perp_model_add_armature(&ctx, m, &rotor, NULL) != PERP_OK)
+      bail("%s", ctx.msg);
+  }
+  if (perp_model_finish(&ctx, m) != PERP_OK || perp_reduced_create(&ctx, m, &tree) != PERP_OK)
+    bail("%s", ctx.msg);
+  double q[8 * BODIES], u[NV];
+  random_vector(tree->nq, q);
+  random_vector(tree->nu, u);
+  ok(tree->nu == 2, "rotors: two coordinates");
+  check_momenta(tree, q, u, "rotors");
+  free(tree);
+  perp_model_destroy(m);
+}
+
 static void refusals(void)
 {
   perp_model *m;
@@ -471,6 +503,7 @@ int main(void)
       perp_model_destroy(m);
     }
   }
+  rotors();
   refusals();
   perp_rng_destroy(rng);
   return tap_done();
