@@ -42,30 +42,52 @@ void perp_touch_flip(int n, perp_touch *touch)
  * exchange the points of a body at rest. */
 static const double tie = 1e-6;
 
-/* The points kept of n > PERP_MANIFOLD_CONVEX, which are in order, if the first of them is one. */
+/* The point farthest beside the line from point a to point b, on its left (side 1) or right (-1),
+ * seen against the normal; -1: none.  *area: twice that of the triangle, at least what it was
+ * before. */
+static int manifold_beside(int n, const perp_touch *touch, double size, int a, int b, int side,
+                           double *area)
+{
+  const double *o = touch[a].p[0];
+  double u[3], r[3], c[3];
+  int found = -1;
+  perp_sub(touch[b].p[0], o, u);
+  /* area below which points lie on the line */
+  const double least = tie * size * sqrt(perp_dot(3, u, u));
+  for (int i = 0; i < n; i++) {
+    perp_sub(touch[i].p[0], o, r);
+    perp_cross(u, r, c);
+    const double beside = side * perp_dot(3, c, touch[a].n);
+    if (beside > fmax(*area * (1 + tie), least)) *area = beside, found = i;
+  }
+  return found;
+}
+
+/* The points kept of n > PERP_MANIFOLD_CONVEX, which are in order, if the first of them is one: the
+ * farthest from it, and the farthest on both sides of the line through these; where that line is an
+ * edge of the polygon, all are on one side, and the fourth is the farthest beyond one of the other
+ * edges of the triangle. */
 static int manifold_keep(int n, perp_touch *touch, double size, int first)
 {
-  int keep[PERP_MANIFOLD_CONVEX] = { first };
-  const double *o = touch[keep[0]].p[0], *normal = touch[keep[0]].n;
-  double far = 0, left = 0, right = 0, u[3], r[3], c[3];
-  keep[1] = keep[2] = keep[3] = -1;
+  int keep[PERP_MANIFOLD_CONVEX] = { first, -1, -1, -1 };
+  const double *o = touch[first].p[0];
+  double far = 0, area[2] = { 0 }, beyond = 0, r[3];
   for (int i = 0; i < n; i++) {
     perp_sub(touch[i].p[0], o, r);
     double d = perp_dot(3, r, r);
     if (d > far * (1 + tie)) far = d, keep[1] = i;
   }
   if (keep[1] < 0) { /* all in one place */
-    touch[0] = touch[keep[0]];
+    touch[0] = touch[first];
     return 1;
   }
-  perp_sub(touch[keep[1]].p[0], o, u);
-  double least = tie * size * sqrt(far); /* area below which points lie on the line */
-  for (int i = 0; i < n; i++) {
-    perp_sub(touch[i].p[0], o, r);
-    perp_cross(u, r, c);
-    double area = perp_dot(3, c, normal);
-    if (area > fmax(left * (1 + tie), least)) left = area, keep[2] = i;
-    if (-area > fmax(right * (1 + tie), least)) right = -area, keep[3] = i;
+  for (int k = 0; k < 2; k++)
+    keep[2 + k] = manifold_beside(n, touch, size, first, keep[1], k == 0 ? 1 : -1, &area[k]);
+  if ((keep[2] < 0) != (keep[3] < 0)) {
+    const int side = keep[3] < 0 ? -1 : 1, corner = keep[3] < 0 ? keep[2] : keep[3];
+    const int one = manifold_beside(n, touch, size, keep[1], corner, side, &beyond),
+              other = manifold_beside(n, touch, size, corner, first, side, &beyond);
+    keep[keep[3] < 0 ? 3 : 2] = other >= 0 ? other : one;
   }
   int count = 0;
   perp_touch out[PERP_MANIFOLD_CONVEX];

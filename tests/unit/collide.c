@@ -2,6 +2,7 @@
 /* Contacts of two shapes where the answer is known by hand. */
 #include "models/multibody/model_private.h"
 #include "models/collision/collision.h"
+#include "models/collision/pairs.h"
 #include "tests/tap.h"
 
 #include <string.h>
@@ -394,9 +395,54 @@ static void test_impact(void)
   perp_model_destroy(m);
 }
 
+/* ---- reduction ---- */
+
+static double area_of(int n, const perp_touch *t)
+{
+  double sum = 0;
+  for (int i = 0; i < n; i++) {
+    const double *a = t[i].p[0], *b = t[(i + 1) % n].p[0];
+    sum += 0.5 * (a[0] * b[1] - a[1] * b[0]);
+  }
+  return sum;
+}
+
+/* Convex polygons, corners in order of their features: four of five to eight are kept, with a
+ * quarter of the area at least, as all lie within the farthest distance of the first, to both sides
+ * of it. */
+static void test_reduction(void)
+{
+  perp_rng *g = perp_rng_create(5);
+  int lost = 0, edges = 0, total = 3000;
+  double least = 1;
+  for (int k = 0; k < total; k++) {
+    const int n = 5 + perp_rng_int(g, 4);
+    const double arc = perp_rng_uniform(g, 1, 2 * M_PI), deepest = perp_rng_int(g, n);
+    perp_touch t[8] = { 0 };
+    for (int i = 0; i < n; i++) {
+      const double angle = arc * (i + perp_rng_uniform(g, 0, 0.8)) / n;
+      t[i] = (perp_touch){ .p[0] = { cos(angle), 0.3 * sin(angle), 0 },
+                           .n = { 0, 0, 1 },
+                           .gap = i == deepest ? -1e-3 : 0,
+                           .feature = (uint32_t)i };
+    }
+    const double whole = area_of(n, t);
+    const int kept = k % 2 ? perp_manifold_reduce(n, t, 1) : perp_manifold_spread(n, t, 1);
+    lost += kept != PERP_MANIFOLD_CONVEX;
+    edges += arc < M_PI;
+    least = fmin(least, area_of(kept, t) / whole);
+  }
+  perp_rng_destroy(g);
+  ok(lost == 0,
+     "of %d polygons, %d of them with an edge from end to end, four points are kept: %d not", total,
+     edges, lost);
+  ok(least > 0.25, "and at least a quarter of the area: %.3f", least);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
+  test_reduction();
   test_impact();
   test_round();
   test_boxes();
