@@ -62,8 +62,8 @@ static void equivalent_layout(void *user, perp_arena *arena)
   equivalent->joint = PERP_CARVE(arena, int, model->n_joints);
   equivalent->shape = PERP_CARVE(arena, int, model->n_shapes);
   equivalent->flips = PERP_CARVE(arena, signed char, model->n_drives);
-  equivalent->lambda = PERP_CARVE(arena, double, model->m);
-  equivalent->drive = PERP_CARVE(arena, double, model->n_drives);
+  equivalent->lambda = PERP_CARVE(arena, double, 2 * model->m);
+  equivalent->drive = PERP_CARVE(arena, double, 2 * model->n_drives);
   equivalent->released = PERP_CARVE(arena, bool, model->n_joints);
   equivalent->release = PERP_CARVE(arena, perp_release, model->n_joints + model->disabled.n);
 }

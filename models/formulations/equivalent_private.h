@@ -14,7 +14,7 @@ struct perp_equivalent {
   int *body, *joint, *shape;
   int *body_there;    /* [bodies] the other way round */
   signed char *flips; /* [drives] -1: the coordinate has the other sign */
-  double *lambda, *drive;
+  double *lambda, *drive; /* [2 m], [2 drives]: of the step, and of its end */
   bool *released;        /* [joints] */
   perp_release *release; /* [joints] */
   perp_contact *contact; /* [cap] */

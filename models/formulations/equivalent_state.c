@@ -110,26 +110,37 @@ static void equivalent_contact(const perp_equivalent *equivalent, const perp_con
   }
 }
 
+/* The lists of contacts, multipliers and forces of drives of `end`: of the step, or of its end. */
+static void equivalent_lists(perp_equivalent *equivalent, bool end, int from, int n,
+                             const perp_contact **contacts, const double **impulse,
+                             const double **lambda, const double **drive)
+{
+  perp_contact *contact = equivalent->contact + from;
+  double *of_contacts = equivalent->impulse + 3 * (ptrdiff_t)from,
+         *of_rows = equivalent->lambda + (end ? equivalent->given->m : 0),
+         *of_drives = equivalent->drive + (end ? equivalent->given->n_drives : 0);
+  for (int i = 0; *contacts != NULL && i < n; i++)
+    equivalent_contact(equivalent, *contacts + i, *impulse != NULL ? *impulse + 3 * i : NULL,
+                       contact + i, *impulse != NULL ? of_contacts + 3 * i : NULL);
+  if (*contacts != NULL) *contacts = contact;
+  if (*impulse != NULL) *impulse = of_contacts;
+  if (*lambda != NULL) {
+    perp_equivalent_multipliers(equivalent, *lambda, of_rows);
+    *lambda = of_rows;
+  }
+  for (int i = 0; *drive != NULL && i < equivalent->given->n_drives; i++)
+    of_drives[i] = equivalent->flips[i] * (*drive)[i];
+  if (*drive != NULL) *drive = of_drives;
+}
+
 perp_status perp_equivalent_info(perp_ctx *ctx, perp_equivalent *equivalent, perp_step_info *info)
 {
-  PERP_TRY(equivalent_room(ctx, equivalent, info->n_contacts));
-  for (int i = 0; info->contacts != NULL && i < info->n_contacts; i++)
-    equivalent_contact(
-        equivalent, &info->contacts[i], info->impulse != NULL ? info->impulse + 3 * i : NULL,
-        &equivalent->contact[i], info->impulse != NULL ? equivalent->impulse + 3 * i : NULL);
-  if (info->contacts != NULL) info->contacts = equivalent->contact;
-  if (info->impulse != NULL) info->impulse = equivalent->impulse;
-  if (info->lambda != NULL && equivalent->mirrored) {
-    info->lambda = NULL;
-  } else if (info->lambda != NULL) {
-    perp_equivalent_multipliers(equivalent, info->lambda, equivalent->lambda);
-    info->lambda = equivalent->lambda;
-  }
-  if (info->drive != NULL) {
-    for (int i = 0; i < equivalent->given->n_drives; i++)
-      equivalent->drive[i] = equivalent->flips[i] * info->drive[i];
-    info->drive = equivalent->drive;
-  }
+  PERP_TRY(equivalent_room(ctx, equivalent, info->n_contacts + info->n_contacts_end));
+  equivalent_lists(equivalent, false, 0, info->n_contacts, &info->contacts, &info->impulse,
+                   &info->lambda, &info->drive);
+  equivalent_lists(equivalent, true, info->n_contacts, info->n_contacts_end, &info->contacts_end,
+                   &info->impulse_end, &info->lambda_end, &info->drive_end);
+  if (equivalent->mirrored) info->lambda = NULL; /* NULL for the end: there is no such state */
   for (int i = 0; i < info->n_releases; i++) {
     equivalent->release[i] = info->release[i];
     equivalent->release[i].joint = equivalent->joint[info->release[i].joint];

@@ -350,8 +350,8 @@ static perp_status step_forces_end(perp_ctx *ctx, perp_step_forces *forces,
   for (int i = 0; i < forces->drives && info->drive_end != NULL; i++)
     forces->drive[i] = info->drive_end[i];
   forces->drives_known = forces->drives == 0 || info->drive_end != NULL;
-  forces->joints_known = true;
-  if (forces->model->m > 0)
+  forces->joints_known = forces->model->m == 0;
+  if (forces->model->m > 0 && !isnan(info->lambda_end[0])) /* known: equivalent.h */
     step_forces_joints(forces, span->t1, span->q1, info->lambda_end, redundant);
   return PERP_OK;
 }

@@ -7,10 +7,9 @@
 #include "experiments/simulate/simulate.h"
 #include "models/formulations/equivalent.h"
 #include "models/geometry/kinematics.h"
-#include "tests/tap.h"
+#include "tests/run_model.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static perp_ctx ctx;
 
@@ -215,6 +214,108 @@ static void runs(void)
   ok(isnan(metric_of(&q, "lambda.err.max")), "mirrored: multipliers are not known");
 }
 
+/* ---- reports ---- */
+
+typedef struct report { /* at the end of a run, in terms of the given model */
+  double q[28], v[24], drive[2][2], force[2][12], lambda[2][12];
+} report;
+
+/* forces of contacts on the bodies, whichever of them is the first one */
+static void pushes(int n, const perp_contact *x, const double *impulse, double h, double *force)
+{
+  memset(force, 0, 12 * sizeof *force);
+  for (int i = 0; i < n; i++)
+    for (int side = 0; side < 2; side++)
+      for (int k = 0; x[i].body[side] >= 0 && k < 3; k++)
+        force[3 * x[i].body[side] + k] += (side == 0 ? -1 : 1) * impulse[3 * i + k] / h;
+}
+
+static report reported(perp_model *model, int kind, const char *formulation)
+{
+  report r = { .q = { 0 } };
+  perp_equivalent *e;
+  perp_step_info info = { .reason = PERP_EXACT };
+  double t = 0, h = 0;
+  const double *q, *v;
+  if (perp_equivalent_create(&ctx, model, (perp_equivalence)kind, &e) != PERP_OK)
+    bail("%s", ctx.msg);
+  perp_sim *sim = run_start(&ctx, perp_equivalent_model(e),
+                            (run_parts){ formulation, "", "", "", "block-gs:tol=1e-14", "cone" },
+                            1e-3);
+  while (t < 0.1 && info.reason >= 0) {
+    h = t;
+    if (perp_sim_step(&ctx, sim, 0.1, &info) != PERP_OK) bail("%s", ctx.msg);
+    perp_sim_state(sim, &t, &q, &v);
+  }
+  perp_equivalent_back(e, q, v, r.q, r.v);
+  if (info.reason < 0 || perp_equivalent_info(&ctx, e, &info) != PERP_OK) bail("%s", ctx.msg);
+  for (int end = 0; end < (info.lambda_end != NULL ? 2 : 1); end++) {
+    const double *lambda = end ? info.lambda_end : info.lambda;
+    memcpy(r.drive[end], end ? info.drive_end : info.drive, sizeof r.drive[end]);
+    if (lambda != NULL) memcpy(r.lambda[end], lambda, 10 * sizeof *lambda);
+    if (end)
+      pushes(info.n_contacts_end, info.contacts_end, info.impulse_end, info.h_end, r.force[end]);
+    else
+      pushes(info.n_contacts, info.contacts, info.impulse, t - h, r.force[end]);
+  }
+  perp_sim_destroy(sim);
+  perp_equivalent_destroy(e);
+  return r;
+}
+
+/* A belt carries two balls one on the other; of two pendulums one has a motor and one a servo. */
+static void reports(void)
+{
+  perp_model *model = run_model(&ctx, 3);
+  const perp_surface surface = { .mu = 0.3, .mu_dynamic = 0.3 };
+  for (int i = 0; i < 4; i++) {
+    perp_body_def ball = { .mass = perp_mass_sphere(1 + i, 0.1), .x = { 3 * i, 0, 0.1 } };
+    if (i == 1) ball.x[0] = 0.01, ball.x[1] = 0.02, ball.x[2] = 0.295;
+    run_body(&ctx, model, ball);
+    run_shape(&ctx, model,
+              (perp_shape_def){
+                  .kind = PERP_SHAPE_SPHERE, .body = i, .radius = 0.1, .surface = surface });
+    if (i < 2) continue;
+    run_joint(&ctx, model,
+              (perp_joint_def){ .kind = PERP_JOINT_HINGE,
+                                .a = PERP_WORLD,
+                                .b = i,
+                                .anchor_a = { 3 * i + 0.3, 0, 1 },
+                                .anchor_b = { 0.3, 0, 0.9 },
+                                .axis_a = { 0.3, 1, 0 },
+                                .axis_b = { 0.3, 1, 0 } });
+    perp_drive_def drive = { .joint = i - 2, .lower = -HUGE_VAL, .upper = HUGE_VAL };
+    if (i == 2) drive.velocity = 0.7, drive.max_force = 100;
+    if (i == 3) drive.target = 0.2, drive.zero = 0.1, drive.stiffness = 50, drive.damping = 1;
+    run_drive(&ctx, model, drive);
+  }
+  run_shape(&ctx, model,
+            (perp_shape_def){ .kind = PERP_SHAPE_PLANE,
+                              .body = PERP_WORLD,
+                              .surface = surface,
+                              .belt = { 0.5, 0.2, 0 } });
+  run_finish(&ctx, model);
+  for (int way = 0; way < 2; way++) {
+    const char *formulation = way == 0 ? "velocity" : "velocity:tol=1e-5";
+    const report given = reported(model, PERP_EQUIVALENT_GIVEN, formulation);
+    for (int kind = 1; kind < PERP_EQUIVALENCES; kind++) {
+      const report x = reported(model, kind, formulation);
+      double off = fmax(apart(28, x.q, given.q), apart(24, x.v, given.v)), forces = 0;
+      for (int end = 0; end <= way; end++) {
+        forces = fmax(forces, apart(2, x.drive[end], given.drive[end]));
+        forces = fmax(forces, apart(12, x.force[end], given.force[end]));
+        if (!is_mirrored(kind)) forces = fmax(forces, apart(10, x.lambda[end], given.lambda[end]));
+      }
+      /* with a tolerance the lengths of steps follow rounding, and forces of the last one more */
+      ok(off < 1e-8 && forces < (way == 0 ? 1e-6 : 0.3) && given.v[0] > 0.2 &&
+             fabs(given.drive[0][0]) > 1,
+         "%s, %s: the state (%.1e) and the forces (%.1e) are those of the scene", formulation,
+         perp_equivalence_names[kind], off, forces);
+    }
+  }
+  perp_model_destroy(model);
+}
+
 /* It has an effect: sweeps depend on the order of bodies. */
 static void sweeps(void)
 {
@@ -247,6 +348,7 @@ int main(void)
     bail("%s", ctx.msg);
   all_scenes();
   runs();
+  reports();
   sweeps();
   refusals();
   return tap_done();
