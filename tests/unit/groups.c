@@ -176,7 +176,7 @@ static void merging(void)
     perp_sim_step(&ctx, sim, HUGE_VAL, &info);
     count = perp_sim_groups(sim);
   }
-  ok(count->groups == 3 && count->merges == 1 && count->aborted == 1,
+  ok(count->groups == 3 && count->most == 4 && count->merges == 1 && count->aborted == 1,
      "merge: the two that meet, in one transaction that was run again");
   ok(count->undone == 2, "merge: their two advances were rolled back, no others (%ld)",
      (long)count->undone);
@@ -247,6 +247,145 @@ static void parting(void)
     ok(fabs(v[0] + 1) < 1e-12 && fabs(v[6] - 1) < 1e-12, "%s: elastic impact", forms[i]);
     perp_sim_destroy(sim);
   }
+  perp_model_destroy(model);
+}
+
+/* Boxes around balls that pass each other meet from 0.3 s to 0.7 s: apart=0.05 counts from there.
+ */
+static void passing(void)
+{
+  perp_model *model = run_model(&ctx, 3);
+  perp_model_gravity(model, 0);
+  ball(model, 0, 0, 0, 0);
+  run_body(
+      &ctx, model,
+      (perp_body_def){ .mass = perp_mass_sphere(1, RADIUS), .x = { -0.5, 0.15, 0.15 }, .v[0] = 1 });
+  run_shape(&ctx, model,
+            (perp_shape_def){ .kind = PERP_SHAPE_SPHERE, .body = 1, .radius = RADIUS });
+  run_finish(&ctx, model);
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ "groups:apart=0.05", "", "", "" }, H);
+  run_to(&ctx, sim, 0.74);
+  const int together = perp_sim_groups(sim)->groups;
+  run_to(&ctx, sim, 0.76);
+  ok(together == 1 && perp_sim_groups(sim)->groups == 2, "part: 0.05 s after the boxes did");
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
+/* ---- what a step reports ---- */
+
+/* Two balls on the floor, the second rolls into the first; two pendulums with servos, one of which
+ * turns by more than half a turn until a ball falls on it. */
+static perp_model *plant(void)
+{
+  enum { BODIES = 5 };
+  static const double x[BODIES][3] = {
+    { 0.3, 0, 5 }, { 10, 0, 0.1 }, { 20.3, 0, 5 }, { 10.6, 0, 0.1 }, { 20.085, 0, 7.2 }
+  };
+  perp_model *model = run_model(&ctx, 3);
+  floor_at_zero(model);
+  for (int i = 0; i < BODIES; i++) {
+    const int body = ball(model, x[i][0], x[i][2], i == 3 ? -1 : 0, 0);
+    if (i != 0 && i != 2) continue;
+    perp_joint_def hinge = { .kind = PERP_JOINT_HINGE,
+                             .a = PERP_WORLD,
+                             .b = body,
+                             .anchor_a = { x[i][0] - 0.3, 0, 5 },
+                             .anchor_b = { -0.3, 0, 0 },
+                             .axis_a = { 0, 1, 0 },
+                             .axis_b = { 0, 1, 0 } };
+    run_joint(&ctx, model, hinge);
+    run_drive(&ctx, model,
+              (perp_drive_def){ .joint = i / 2,
+                                .lower = -HUGE_VAL,
+                                .upper = HUGE_VAL,
+                                .target = i == 0 ? 0.2 : 5,
+                                .stiffness = 10,
+                                .damping = 2,
+                                .max_force = HUGE_VAL });
+  }
+  return run_finish(&ctx, model);
+}
+
+/* forces of contacts on the bodies of the plant, whichever of them is the first one */
+static void pushes(const perp_step_info *info, double h, double force[15])
+{
+  for (int i = 0; i < info->n_contacts; i++)
+    for (int side = 0; side < 2; side++)
+      for (int k = 0; info->contacts[i].body[side] >= 0 && k < 3; k++)
+        force[3 * info->contacts[i].body[side] + k] += (side == 0 ? -1 : 1) *
+                                                       info->impulse[3 * i + k] / h;
+}
+
+static double far(int n, const double *x, const double *y)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i] - y[i]));
+  return most;
+}
+
+static void seen(void *user, const perp_contact_place *place, const perp_lcp *p,
+                 const double *lambda, const perp_stats *stats)
+{
+  (void)place, (void)p, (void)lambda;
+  *(int64_t *)user += stats != NULL;
+}
+
+/* Groups say the same as one step for all; `each`: of their steps there are so many in a common
+ * one. */
+static void reports(int each)
+{
+  enum { NQ = 35, NV = 30, M = 10 };
+  perp_model *model = plant();
+  char name[64];
+  snprintf(name, sizeof name, "groups:idle=inf,apart=0.05,frame=%de-3,of=(velocity:reuse=false)",
+           each);
+  run_parts parts = { name, "", "", "", "block-gs:tol=1e-14", "cone" };
+  perp_sim *sim = run_start(&ctx, model, parts, H);
+  parts.formulation = "velocity:reuse=false";
+  perp_sim *whole = run_start(&ctx, model, parts, H);
+  int64_t problems = 0, calls = 0, known = 0;
+  perp_sim_observe(sim, seen, &problems);
+  double state = 0, forces = 0, drives = 0, rows = 0, drift = 0, most_drift = 0;
+  for (; at(sim) < 0.9; calls++) {
+    perp_step_info one, all = { .reason = PERP_EXACT };
+    double force[2][15] = { { 0 } }, drive[2] = { 0 }, row[M] = { 0 }, t, worst = 0;
+    const double *q[2], *v[2];
+    if (perp_sim_step(&ctx, sim, HUGE_VAL, &one) != PERP_OK) bail("%s", ctx.msg);
+    for (int k = 0; k < each; k++) {
+      if (perp_sim_step(&ctx, whole, HUGE_VAL, &all) != PERP_OK) bail("%s", ctx.msg);
+      pushes(&all, each * H, force[1]);
+      for (int i = 0; i < 2; i++) drive[i] += all.drive[i] / each;
+      for (int i = 0; i < M && all.lambda != NULL; i++) row[i] += all.lambda[i] / each;
+      worst = fmax(worst, all.drift_pos_pre);
+    }
+    pushes(&one, each * H, force[0]);
+    perp_sim_state(sim, &t, &q[0], &v[0]);
+    perp_sim_state(whole, &t, &q[1], &v[1]);
+    state = fmax(state, fmax(far(NQ, q[0], q[1]), far(NV, v[0], v[1])));
+    forces = fmax(forces, far(15, force[0], force[1]));
+    drives = fmax(drives, far(2, one.drive, drive));
+    drift = fmax(drift, fabs(one.drift_pos_pre - worst));
+    most_drift = fmax(most_drift, worst);
+    if (one.lambda == NULL || all.lambda == NULL) continue; /* first steps */
+    rows = fmax(rows, far(M, one.lambda, row));
+    known++;
+  }
+  const perp_group_count *count = perp_sim_groups(sim);
+  ok(count->merges == 2 && count->splits >= 1, "reports: %ld mergers, %ld splits",
+     (long)count->merges, (long)count->splits);
+  ok(state < 1e-8 && forces < 1e-4 && drives < 1e-6 && rows < 1e-4 && known >= calls - 10,
+     "reports, %d steps each: state (%.1e), forces of contacts (%.1e), drives (%.1e), joints "
+     "(%.1e) "
+     "are those of one system",
+     each, state, forces, drives, rows);
+  ok(drift < 1e-9 && most_drift > 1e-6, "reports, %d steps each: drift (%.1e of %.1e)", each, drift,
+     most_drift);
+  ok(perp_sim_contacts(sim)->problems == problems && problems > calls,
+     "reports: problems of groups of the past count, and are shown (%ld, %ld)",
+     (long)perp_sim_contacts(sim)->problems, (long)problems);
+  perp_sim_destroy(sim);
+  perp_sim_destroy(whole);
   perp_model_destroy(model);
 }
 
@@ -327,6 +466,11 @@ static void own_steps(void)
   perp_model_gravity(model, 0);
   ball(model, 0, 0, 0.5, 0);
   ball(model, 0, 5, 3.9, 0); /* needs four steps for 1 mm each */
+  run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_sphere(1, RADIUS), .x[2] = 6 });
+  /* which is slow, and of its group */
+  run_force(&ctx, model,
+            (perp_force_def){
+                .kind = PERP_FORCE_SPRING, .a = 1, .b = 2, .stiffness = 1e-9, .length = 1 });
   run_finish(&ctx, model);
   perp_sim *sim = run_start(&ctx, model, (run_parts){ "groups:travel=1e-3,frame=5e-3", "", "", "" },
                             H);
@@ -360,10 +504,23 @@ static void own_steps(void)
   double t;
   const double *q, *v;
   perp_sim_state(sim, &t, &q, &v);
+  perp_ode_counters ode;
+  perp_sim_counters(sim, &ode, NULL);
+  ok(ode.h_most * (double)slow.steps >= 2 && ode.h_least * (double)fast.steps <= 2 &&
+         ode.steps == 2,
+     "own steps: from %.2g s to %.2g s, %ld that all make together", ode.h_least, ode.h_most,
+     (long)ode.steps);
   ok(fast.steps > 20 * slow.steps, "own steps: the stiff spring makes %ld, the soft one %ld",
      (long)fast.steps, (long)slow.steps);
   near(q[0], 1 + 0.5 * cos(2), 1e-7, 0, "own steps: the soft spring against its closed form");
   near(q[7], 1 + 0.5 * cos(200), 1e-4, 0, "own steps: the stiff one");
+  perp_sim_destroy(sim);
+
+  /* below 0.05 m/s for 0.2 s where the soft one turns, and not for 0.25 s */
+  sim = run_start(&ctx, springs, (run_parts){ "groups:still=0.05,idle=0.25", "rk4", "", "" }, H);
+  run_to(&ctx, sim, 7);
+  perp_sim_state(sim, &t, &q, &v);
+  near(q[0], 1 + 0.5 * cos(7), 1e-9, 0, "idle: turning points are not added up");
   perp_sim_destroy(sim);
   perp_model_destroy(springs);
   perp_model_destroy(model);
@@ -423,6 +580,9 @@ int main(void)
   bystander();
   hidden();
   parting();
+  passing();
+  reports(1);
+  reports(2);
   rollback();
   idling();
   own_steps();

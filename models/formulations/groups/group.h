@@ -13,11 +13,16 @@ typedef struct perp_group {
   bool stale; /* its solver is not at the state of the whole: restart before the next step */
   bool ahead; /* it has reached the next common time */
   bool idle, still;
-  double rest, parted; /* s, at rest, not connected */
-  double t, h;         /* its time, its last step */
-  double drift;        /* largest |C| before post-steps since the common time */
-  double spent;        /* wall clock, s, of its advance, while timing is on */
-  perp_step_info info;
+  double rest, parted;   /* s, at rest, not connected */
+  double t, h;           /* its time, its last step */
+  double drift;          /* largest |C| before post-steps since the common time */
+  double spent;          /* wall clock, s, of its advance, while timing is on */
+  perp_step_info info;   /* of several steps to a common time: sums of impulses, means of forces */
+  perp_contact *contact; /* [cap], n of them, in the order of their id */
+  double *impulse;       /* [3 cap] */
+  int n, cap;
+  double *lambda, *drive; /* [m], [drives] */
+  bool lambda_known, drive_known;
   perp_ode_counters born; /* counters of sim when the count of groups began */
 } perp_group;
 
