@@ -68,8 +68,9 @@ void perp_equivalent_multipliers(const perp_equivalent *equivalent, const double
 int perp_equivalent_body(const perp_equivalent *equivalent, int there);
 int perp_equivalent_joint(const perp_equivalent *equivalent, int there);
 /* What a step of the equivalent reports, as the given model would: contacts, impulses, multipliers
- * (where they are mirrored NULL, those of the end NaN), forces of drives, releases.  Arrays are those of equivalent,
- * until the next call.  PERP_ERR_NOMEM: more contacts than ever before, and no memory for them. */
+ * (where they are mirrored NULL, those of the end NaN), forces of drives, releases.  Arrays are
+ * those of equivalent, until the next call.  PERP_ERR_NOMEM: more contacts than ever before, and no
+ * memory for them. */
 perp_status perp_equivalent_info(perp_ctx *ctx, perp_equivalent *equivalent, perp_step_info *info);
 
 #ifdef __cplusplus

@@ -2,6 +2,7 @@
 /* Contacts, limits and motors of the formulations that give way, penalty (springs) and regularized
  * (compliant rows), against closed forms: depth at rest, restitution, friction, energy, and that a
  * step too long is told. */
+#include "models/formulations/penalty/penalty_law.h"
 #include "tests/drive_models.h"
 
 #include "tests/count_malloc.h" /* last: looks for the C library */
@@ -300,8 +301,9 @@ static void limits(void)
     stop.upper = limit;
     run_drive(&ctx, model, stop);
     run_finish(&ctx, model);
-    const run_parts p = i == 0 ? (run_parts){ "penalty:stiffness=1e4,damping=30", "rk4" }
-                               : (run_parts){ "regularized:compliance=1e-4" };
+    const run_parts p = i == 0
+                            ? (run_parts){ "penalty:stiffness=1e4,damping=30,exponent=1.5", "rk4" }
+                            : (run_parts){ "regularized:compliance=1e-4" };
     perp_sim *sim = run_start(&ctx, model, p, i == 0 ? 2e-4 : 1e-3);
     run_to(&ctx, sim, 5);
     perp_step_info info;
@@ -346,7 +348,167 @@ static void motors(void)
   }
 }
 
+/* A block meets a limit at 1 m/s and leaves it at e; the hinge of a rod turns on with its motor. */
+static void rebounds(void)
+{
+  double q[7], v[6];
+  for (int i = 0; i < 2; i++) {
+    perp_model *model = i == 0 ? block(false, 1) : rod(2);
+    perp_drive_def drive = unlimited(0);
+    perp_model_gravity(model, 0);
+    if (i == 0) drive.upper = 0.1, drive.restitution = 0.5;
+    if (i == 1) drive.velocity = 12, drive.max_force = HUGE_VAL;
+    run_drive(&ctx, model, drive);
+    run_finish(&ctx, model);
+    run_fresh(&ctx, model, (run_parts){ "penalty:tangent_ratio=1", "rk4" }, 2e-4, 1, q, v);
+    if (i == 0) near(v[0], -0.5, 0, 2e-3, "penalty: a limit with e = 0.5");
+    if (i == 1) near(q[2], 12, 0, 1e-2, "penalty: a motor turns on beyond a turn");
+    perp_model_destroy(model);
+  }
+}
+
+/* A body that is led along a sin t is late by m a / k, and not by its damping. */
+static void follows(void)
+{
+  const double a = 0.1, k = 1e4;
+  const perp_signal_def sine = { .kind = PERP_SIGNAL_SINE, .amplitude = a, .rate = 1 };
+  perp_motion_def motion = { .sets_velocity = true, .free_turn = true };
+  perp_model *model = run_model(&ctx, 2);
+  perp_model_gravity(model, 0);
+  run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_sphere(mass, 0.5) });
+  double q[3], v[3];
+  if (perp_model_add_signal(&ctx, model, &sine, &motion.x_signal[0]) != PERP_OK ||
+      perp_model_add_motion(&ctx, model, &motion, NULL) != PERP_OK)
+    bail("%s", ctx.msg);
+  run_finish(&ctx, model);
+  run_fresh(&ctx, model, (run_parts){ "penalty:stiffness=1e4,damping=1e3", "rk4" }, 1e-3, 1, q, v);
+  near(q[0], a * sin(1), 2 * mass * a / k, 0, "penalty: a body follows its motion");
+  perp_model_destroy(model);
+}
+
+/* ---- the longest step ---- */
+
+/* Symplectic Euler on x'' = -k x - d x' is stable below (sqrt(d^2 + 4 k) - d) / k. */
+static void longest_steps(void)
+{
+  static const struct {
+    const char *form;
+    perp_shape_kind kind;
+    double mu, depth, k, d;
+  } cases[] = {
+    { "penalty:stiffness=1e4,damping=150", 0, 0, 0, 1e4 / 2, 150.0 / 2 },
+    /* a ball that sticks turns, too: 1 / m + r^2 / I = 3.5 / m */
+    { "penalty:contact_stiffness=10,tangent_stiffness=1e5,tangent_ratio=0", PERP_SHAPE_SPHERE, 0.5,
+      1e-4, 3.5e5 / 2, 0 },
+    { "penalty:contact_stiffness=1e5,exponent=1.5", PERP_SHAPE_SPHERE, 0, 0.01, 1.5e5 * 0.1 / 2,
+      0 },
+    /* of a section of 0.16 m^2: k A^2 */
+    { "penalty:contact_stiffness=1e5,overlap=volume", PERP_SHAPE_BOX, 0, 0.01,
+      1e5 * 0.16 * 0.16 / 2, 0 },
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    perp_model *model = run_model(&ctx, 3);
+    perp_step_info info;
+    const bool box = cases[i].kind == PERP_SHAPE_BOX;
+    const perp_surface surface = { cases[i].mu, cases[i].mu, 1 };
+    perp_model_gravity(model, 0);
+    perp_body_def body = { .mass = box ? perp_mass_box(mass, 0.4, 0.4, 0.4)
+                                       : perp_mass_sphere(mass, 0.5) };
+    body.x[2] = (box ? 0.2 : 0.5) - cases[i].depth;
+    run_body(&ctx, model, body);
+    if (cases[i].depth > 0) {
+      run_shape(
+          &ctx, model,
+          (perp_shape_def){ .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = surface });
+      run_shape(&ctx, model,
+                (perp_shape_def){ .kind = cases[i].kind,
+                                  .radius = 0.5,
+                                  .half = { 0.2, 0.2, 0.2 },
+                                  .surface = surface });
+    } else {
+      perp_joint_def ball = { .kind = PERP_JOINT_BALL, .a = PERP_WORLD, .b = 0 };
+      ball.anchor_a[2] = 0.5;
+      run_joint(&ctx, model, ball);
+    }
+    run_finish(&ctx, model);
+    perp_sim *sim = run_start(&ctx, model, (run_parts){ cases[i].form, "symplectic-euler" }, 1e-4);
+    if (perp_sim_step(&ctx, sim, 1, &info) != PERP_OK) bail("%s", ctx.msg);
+    const double k = cases[i].k, d = cases[i].d;
+    near(info.h_stable, (sqrt(d * d + 4 * k) - d) / k, 0, 1e-3, "%s: longest step", cases[i].form);
+    perp_sim_destroy(sim);
+    perp_model_destroy(model);
+  }
+}
+
 /* ---- the rest ---- */
+
+/* What took 1 J at most may give 1.25 J back, at whatever time. */
+static void ledger(void)
+{
+  perp_penalty_ledger ledger = { 0 };
+  const bool within = perp_penalty_ledger_add(&ledger, -1, 0) &&
+                      perp_penalty_ledger_add(&ledger, 0.9, 0) &&
+                      perp_penalty_ledger_add(&ledger, 0.3, 0);
+  ok(within && !perp_penalty_ledger_add(&ledger, 0.1, 0),
+     "a contact gives back at most a quarter more than it took");
+}
+
+/* A box that slides with mu_dynamic comes to rest on a belt, which carries it; again from the
+ * start. */
+static void belt(void)
+{
+  perp_model *model = run_model(&ctx, 3);
+  perp_model_gravity(model, gravity);
+  const perp_surface surface = { .mu = 0.6, .mu_dynamic = 0.3 };
+  const int body = run_body(
+      &ctx, model,
+      (perp_body_def){ .mass = perp_mass_box(mass, 1, 1, 0.2), .x[2] = 0.0999, .v[0] = 4 });
+  run_shape(&ctx, model,
+            (perp_shape_def){ .kind = PERP_SHAPE_PLANE,
+                              .body = PERP_WORLD,
+                              .surface = surface,
+                              .belt = { 0.5, 0, 0 } });
+  run_shape(
+      &ctx, model,
+      (perp_shape_def){
+          .kind = PERP_SHAPE_BOX, .body = body, .half = { 0.5, 0.5, 0.1 }, .surface = surface });
+  run_finish(&ctx, model);
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ "penalty", "rk4" }, 5e-4);
+  double t, rate[2], end[2][7], up = 0;
+  const double *q, *v;
+  perp_step_info info;
+  for (int i = 0; i < 2; i++) {
+    if (i == 1 &&
+        perp_sim_restart(&ctx, sim, 0, perp_model_q0(model), perp_model_v0(model)) != PERP_OK)
+      bail("%s", ctx.msg);
+    for (int k = 0; k < 2; k++) {
+      run_to(&ctx, sim, 0.4 * (k + 1));
+      perp_sim_state(sim, &t, &q, &v);
+      rate[k] = v[0];
+    }
+    memcpy(end[i], q, sizeof end[i]);
+    if (i == 0) run_to(&ctx, sim, 2.5);
+    if (i == 0 && perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK) bail("%s", ctx.msg);
+    if (i > 0) continue;
+    near(v[0], 0.5, 1e-4, 0, "penalty: a belt carries a box");
+    for (int k = 0; k < info.n_contacts; k++) up += info.impulse[3 * k + 2];
+  }
+  near((rate[0] - rate[1]) / 0.4, 0.3 * gravity, 0, 5e-3, "penalty: a box slides with mu_dynamic");
+  near(up, mass * gravity * 5e-4, 0, 1e-3, "penalty: impulses of a step carry the weight");
+  ok(memcmp(end[0], end[1], sizeof end[0]) == 0, "penalty: the same from a second start");
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
+/* A depth is given back in the relaxation time. */
+static void relaxes(void)
+{
+  const slope s = { .dim = 3, .kind = PERP_SHAPE_SPHERE, .gap = -0.01 };
+  const place at = slope_run(s, (run_parts){ "regularized:compliance=1e-12,relaxation=0.1" }, 1e-3,
+                             1e-3);
+  near(at.w, 0.01 / (0.1 + 1e-3), 0, 1e-6,
+       "regularized: a depth is left at depth / (relaxation + h)");
+}
 
 static void between_steps(void)
 {
@@ -390,6 +552,12 @@ int main(void)
   longest_step();
   limits();
   motors();
+  rebounds();
+  follows();
+  longest_steps();
+  ledger();
+  belt();
+  relaxes();
   between_steps();
   return tap_done();
 }

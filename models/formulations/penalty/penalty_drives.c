@@ -110,11 +110,9 @@ static double penalty_drives_motor(const perp_penalty_drives *drives, int i, dou
   if (perp_drive_is_servo(def))
     return penalty_drives_clip(
         -def->stiffness * at->error - def->damping * (at->rate - at->velocity), def->max_force);
-  if (!drives->fresh) {
-    double way = at->x - before->x;
-    if (!model->drive[i].slides) way = remainder(way, 2 * M_PI);
-    at->spring = before->spring + way - 0.5 * (t - drives->t) * (before->velocity + at->velocity);
-  }
+  if (!drives->fresh)
+    at->spring = before->spring + at->x - before->x -
+                 0.5 * (t - drives->t) * (before->velocity + at->velocity);
   at->spring = penalty_drives_clip(at->spring, def->max_force / k);
   return -penalty_drives_clip(k * at->spring + dashpot * (at->rate - at->velocity), def->max_force);
 }
