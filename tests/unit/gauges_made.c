@@ -302,6 +302,28 @@ static void jam(void)
   perp_scene_destroy(&s);
 }
 
+/* Rest and forces of structures are judged from their time on. */
+static void settling(void)
+{
+  static const char *const scenes[] = { "stack:boxes=2,settle=0.5",
+                                        "wall:rows=1,columns=1,settle=0.5",
+                                        "pyramid:rows=1,settle=0.5" };
+  for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++) {
+    perp_scene s;
+    open_scene(scenes[k], &s);
+    const double *q = perp_model_q0(s.model), *v = perp_model_v0(s.model);
+    const perp_gauge *rest = gauge(&s, "pose.drift.max"), *force = gauge(&s, "force.rel.err");
+    for (int i = 0; i < 2; i++) {
+      sample(rest, 0.375 * i, q, v, i > 0 ? &none : NULL);
+      sample(force, 0.375 * i, q, v, i > 0 ? &none : NULL);
+    }
+    ok(isnan(value_of(rest)) && isnan(value_of(force)), "%s: no figure before", scenes[k]);
+    sample(rest, 0.5, q, v, &none);
+    near(value_of(rest), 0, 0, 0, "%s: at rest", scenes[k]);
+    perp_scene_destroy(&s);
+  }
+}
+
 /* An apex between two samples of which the later is lower. */
 static void apex(void)
 {
@@ -459,6 +481,7 @@ int main(void)
   cloth();
   ramp();
   jam();
+  settling();
   apex();
   stop();
   pusher();
