@@ -138,10 +138,34 @@ static void move(const perp_model *m, double *q)
 }
 
 typedef struct tally {
-  int differ, anew, not_finite, deepest, disorder;
+  int differ, anew, grown, not_finite, deepest, disorder;
   long allocated;
   int64_t contacts, pairs;
 } tally;
+
+/* Shapes that are grown by half the tolerance each, whose margin is set afterwards: contacts whose
+ * points lie nearer by it. */
+static void run_grown(const perp_model *m, perp_collision *c, double margin, tally *t)
+{
+  const double tolerance = 0.03;
+  const perp_contact *list;
+  int n, n_want = 0;
+  for (int i = 0; i < SHAPES; i++)
+    for (int j = i + 1; j < SHAPES; j++)
+      if (may_touch(m, i, j))
+        n_want += perp_collide(m, i, &m->eval.pose[m->shape[i].body], j,
+                               &m->eval.pose[m->shape[j].body], margin + tolerance, want + n_want);
+  perp_collision_tolerance(c, tolerance);
+  perp_collision_margin(c, margin);
+  if (perp_collision_find(&ctx, c, m->eval.pose, &list, &n) != PERP_OK) bail("%s", ctx.msg);
+  t->grown += n != n_want;
+  for (int i = 0; i < n && n == n_want; i++) {
+    t->grown += list[i].id != want[i].id || fabs(list[i].gap - want[i].gap + tolerance) > 1e-14;
+    for (int k = 0; k < 6; k++)
+      t->grown += fabs(list[i].p[k / 3][k % 3] - want[i].p[k / 3][k % 3] +
+                       (k < 3 ? -0.5 : 0.5) * tolerance * want[i].n[k % 3]) > 1e-14;
+  }
+}
 
 static void run_crowd(int dim, int steps, tally *t)
 {
@@ -182,6 +206,7 @@ static void run_crowd(int dim, int steps, tally *t)
     t->anew += !same(list, n, again, n_again);
     double deepest = perp_collision_deepest(&ctx, fresh, pose);
     t->deepest += n_want > 0 ? deepest != low : deepest < margin;
+    if (s == steps - 1) run_grown(m, fresh, margin, t);
     perp_collision_destroy(fresh);
   }
   free(q);
@@ -298,6 +323,7 @@ int main(int argc, char **argv)
      (int)t.contacts);
   ok(t.differ == 0, "find is the same as asking all pairs (%d differences)", t.differ);
   ok(t.anew == 0, "the past does not matter (%d differences)", t.anew);
+  ok(t.grown == 0, "grown shapes have the contacts of a larger margin (%d differences)", t.grown);
   ok(t.not_finite == 0, "all contacts are finite");
   ok(t.disorder == 0, "contacts are in the order of their ids");
   ok(t.deepest == 0, "the deepest is the least distance of all pairs (%d differences)", t.deepest);
