@@ -60,6 +60,31 @@ static bool anew(perp_broad *b, const perp_pose *pose, double margin)
   return false;
 }
 
+/* A half-space of a body comes up to a ball that stays where it is. */
+static void half_space(int dim)
+{
+  perp_model *model = run_model(&ctx, dim);
+  const perp_body_def def = { .mass = perp_mass_sphere(1, 0.5) };
+  run_shape(&ctx, model,
+            (perp_shape_def){ .kind = PERP_SHAPE_PLANE, .body = run_body(&ctx, model, def) });
+  run_shape(&ctx, model,
+            (perp_shape_def){
+                .kind = PERP_SHAPE_SPHERE, .radius = 0.5, .body = run_body(&ctx, model, def) });
+  model = run_finish(&ctx, model);
+  perp_broad b;
+  perp_pose pose[2] = { { { 0 }, { 0 } } };
+  if (perp_broad_init(&ctx, &b, model, 0.01) != PERP_OK) bail("%s", ctx.msg);
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < dim; k++) pose[i].R[(dim + 1) * k] = 1;
+  pose[0].x[dim - 1] = -5;
+  ok(anew(&b, pose, 0.01) && b.n_pairs == 0, "dim %d: a half-space far below a ball", dim);
+  ok(!anew(&b, pose, 0.01), "dim %d: at rest the list is kept", dim);
+  pose[0].x[dim - 1] = -0.5;
+  ok(anew(&b, pose, 0.01) && b.n_pairs == 1, "dim %d: it comes up to the ball", dim);
+  perp_broad_free(&b);
+  perp_model_destroy(model);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -87,5 +112,7 @@ int main(void)
   perp_broad_free(&b);
   perp_model_destroy(model);
   neighbours();
+  half_space(2);
+  half_space(3);
   return tap_done();
 }
