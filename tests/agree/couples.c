@@ -76,6 +76,34 @@ static void rolling(void)
     }
 }
 
+/* A cone bounds the couple against rolling alike in all directions. */
+static void rolling_askew(void)
+{
+  const perp_surface s = { .mu = 0.8, .mu_dynamic = (double)NAN, .rolling = 0.005 };
+  const double azimuth = 0.7, fast = 0.5 - 5.0 / 7 * g * s.rolling / R * 0.2;
+  double q[7], v[6];
+  for (int i = 0; i < WAYS; i++) {
+    if (strcmp(ways[i].contact, "cone") != 0) continue;
+    perp_model *m = run_model(&ctx, 3);
+    run_body(&ctx, m,
+             (perp_body_def){ .mass = perp_mass_sphere(mass, R),
+                              .x = { 0, 0, R },
+                              .v = { 0.5 * cos(azimuth), 0.5 * sin(azimuth) },
+                              .w = { -0.5 / R * sin(azimuth), 0.5 / R * cos(azimuth) } });
+    run_shape(&ctx, m, (perp_shape_def){ .kind = PERP_SHAPE_SPHERE, .radius = R, .surface = s });
+    run_shape(
+        &ctx, m,
+        (perp_shape_def){ .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = { .mu = 0.8 } });
+    run_finish(&ctx, m);
+    if (run_fresh(&ctx, m, ways[i], 1e-3, 0.2, q, v) < 0) bail("ends early");
+    near(v[0], fast * cos(azimuth), 1e-5, 0, "%s by %s: a ball that rolls askew, x",
+         ways[i].formulation, ways[i].lcp);
+    near(v[1], fast * sin(azimuth), 1e-5, 0, "%s by %s: a ball that rolls askew, y",
+         ways[i].formulation, ways[i].lcp);
+    perp_model_destroy(m);
+  }
+}
+
 static void spinning(void)
 {
   const perp_surface s = { .mu = 0.5, .mu_dynamic = (double)NAN, .torsion = 0.004 };
@@ -150,6 +178,8 @@ static void together(void)
                            .x = { 0, 0, thick + R },
                            .w = { 0, 0, w0 } };
     perp_shape_def shape[3] = {
+      /* the contacts of the ball come behind those of the floor */
+      { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD },
       { .kind = PERP_SHAPE_BOX,
         .half = { edge / 2, edge / 2, thick / 2 },
         .surface = { .mu = 0.5, .mu_dynamic = (double)NAN } },
@@ -157,7 +187,6 @@ static void together(void)
         .body = 1,
         .radius = R,
         .surface = { .mu = 0.5, .mu_dynamic = (double)NAN, .torsion = 0.002 } },
-      { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD },
     };
     run_body(&ctx, m, slab);
     run_body(&ctx, m, ball);
@@ -318,6 +347,7 @@ int main(void)
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   rolling();
+  rolling_askew();
   spinning();
   sharing();
   together();
