@@ -84,8 +84,19 @@ static void test_braking(void)
     double v[6], error[2];
     for (int k = 0; k < 2; k++) {
       perp_model *model = run_finish(&ctx, slider(&grained, &plain, 0));
-      run_fresh(&ctx, model, cones[i], k == 0 ? 1e-3 : 2.5e-4, 0.5, NULL, v);
+      perp_sim *sim = run_start(&ctx, model, cones[i], k == 0 ? 1e-3 : 2.5e-4);
+      double t;
+      const double *at, *rate_at;
+      run_to(&ctx, sim, 0.5);
+      perp_sim_state(sim, &t, &at, &rate_at);
+      memcpy(v, rate_at, sizeof v);
       error[k] = hypot(v[0] - u[0], v[1] - u[1]);
+      const perp_contact_coulomb off = perp_sim_contacts(sim)->coulomb;
+      if (k == 0 && strcmp(cones[i].contact, "cone") == 0)
+        ok(off.measured && fmax(off.violation, off.angle) < 1e-6,
+           "%s: Coulomb's law of the ellipse holds to %.2g mu N, %.2g rad", cones[i].lcp,
+           off.violation, off.angle);
+      perp_sim_destroy(sim);
       perp_model_destroy(model);
     }
     ok(error[0] < 2e-3 && error[1] < error[0] / 3,

@@ -277,9 +277,11 @@ static void test_solids(void)
   n = two(3, rod, true, AT(0, 0, 0), rod, AT(1.5, 0, 0.49), 0, c);
   if (ok(n == 2, "parallel cylinders: two contacts (%d)", n))
     near(fabs(c[0].p[0][0] - c[1].p[0][0]), 0.5, ROOM, 0, "parallel cylinders: the stretch");
-  n = two(3, rod, true, AT(0, 0, 0), rod, AT(1.99, 0.1, 0), 0, c);
-  ok(n >= 3, "cylinders end to end: three contacts or more (%d)", n);
-  for (int i = 0; i < n; i++) check(&c[i], AT(1, 0, 0), -0.01, "cylinders end to end");
+  for (int side = -1; side < 2; side += 2) {
+    n = two(3, rod, true, AT(0, 0, 0), rod, AT(1.99 * side, 0.1, 0), 0, c);
+    ok(n >= 3, "cylinders end to end: three contacts or more (%d)", n);
+    for (int i = 0; i < n; i++) check(&c[i], AT(side, 0, 0), -0.01, "cylinders end to end");
+  }
   /* half-spaces of two bodies */
   perp_model *m = begin(3);
   put(m, true, ground, 0, 0, 0);

@@ -189,6 +189,17 @@ static void test_counts(void)
   ok(sum.problems == 24 && sum.solved == 20 && sum.swept == 2 && sum.failures == 2 &&
          sum.failed[-PERP_MAX_ITER] == 2 && sum.iterations == 48,
      "every problem is solved, swept or failed");
+  perp_contact_count two = { .coulomb = { true, 0.1, 0.4, 0.2, 0.3 }, .rows = 2, .contacts = 5 },
+                     here = { .coulomb = { true, 0.2, 0.3, 0.1, 0.2 }, .rows = 3, .contacts = 4 },
+                     there;
+  two.residual = here.data = 1, two.islands = 7, here.islands = 6;
+  there = here;
+  perp_contact_count_add(&here, &two);
+  perp_contact_count_add(&two, &there);
+  ok(memcmp(&here.coulomb.violation, &two.coulomb.violation, 4 * sizeof(double)) == 0 &&
+         here.rows == two.rows && here.contacts == two.contacts && here.islands == two.islands &&
+         here.residual == two.residual && here.data == two.data && here.coulomb.angle > 0,
+     "a sum in either order");
   near(sum.data, 0.5, 0, 0, "the largest figure of all that was used");
   int64_t all = 0;
   for (int i = 0; i < PERP_SOLVED_BY; i++) all += sum.by[i].n;

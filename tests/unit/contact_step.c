@@ -400,6 +400,43 @@ static void test_counts(void)
   perp_model_destroy(model);
 }
 
+/* A bar turns about its middle until it meets a fixed ball, which it must not enter: also where its
+ * body has one more, small shape behind the bar. */
+static void test_last_shape(void)
+{
+  static const char *const formulations[] = { "velocity", "velocity-nonlinear",
+                                              "velocity-midpoint" };
+  const double meets = 1 - asin(0.15 / 0.8);
+  for (int i = 0; i < 3; i++) {
+    perp_model *model = run_model(&ctx, 2);
+    perp_model_gravity(model, 0);
+    run_body(&ctx, model,
+             (perp_body_def){ .mass = perp_mass_box(1, 2, 0.1, 0.1), .w = { 0, 0, 10 } });
+    run_joint(&ctx, model, (perp_joint_def){ .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = 0 });
+    run_shape(&ctx, model, (perp_shape_def){ .kind = PERP_SHAPE_BOX, .half = { 1, 0.05, 0.05 } });
+    shape(model, 0, PERP_SHAPE_SPHERE, 0.01, 0, 0);
+    run_shape(&ctx, model,
+              (perp_shape_def){ .kind = PERP_SHAPE_SPHERE,
+                                .body = PERP_WORLD,
+                                .radius = 0.1,
+                                .x = { 0.8 * cos(1), 0.8 * sin(1) },
+                                .collide_joined = true });
+    run_finish(&ctx, model);
+    perp_sim *sim = run_start(&ctx, model, (run_parts){ formulations[i] }, 3e-3);
+    double t = 0, most = 0;
+    const double *q, *v;
+    while (t < 0.2) {
+      after(sim, 1);
+      perp_sim_state(sim, &t, &q, &v);
+      most = fmax(most, q[2]);
+    }
+    near(most, meets, 1e-3, 0, "%s: a bar with one more shape turns as far as it can",
+         formulations[i]);
+    perp_sim_destroy(sim);
+    perp_model_destroy(model);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -414,5 +451,6 @@ int main(void)
   test_plane();
   test_refusals();
   test_counts();
+  test_last_shape();
   return tap_done();
 }
