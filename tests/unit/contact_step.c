@@ -120,6 +120,13 @@ static void test_anisotropy(void)
        "box at 45 degrees: too slow by (sqrt 2 - 1) mu cos(theta) g");
   near(acceleration(theta, deg(45), mu, four), exact + (1 - sqrt(0.5)) * mu * cos(theta) * g, 1e-9,
        0, "four directions at 45 degrees: too fast by (1 - 1/sqrt 2) mu cos(theta) g");
+  for (int k = 3; k < 8; k += 2) { /* odd numbers, whose directions have no opposites */
+    char odd[32];
+    snprintf(odd, sizeof odd, "polyhedral:directions=%d", k);
+    run_parts some = { .formulation = fixed, .lcp = "lemke", .contact = odd };
+    near(acceleration(theta, M_PI / k, mu, some), exact, 1e-9, 0,
+         "%d directions, sliding against one of them: exact", k);
+  }
   for (int k = 0; k < 12; k++) {
     double phi = deg(7.0 + 29 * k);
     near(acceleration(theta, phi, mu, cone), exact, 1e-10, 0, "cone at azimuth %.0f is exact",
