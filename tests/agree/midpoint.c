@@ -186,6 +186,38 @@ static void deep(void)
   perp_model_destroy(model);
 }
 
+/* A bead at the end of its slider on an arm that turns freely: with the arm it turns as one body,
+ * whichever limit holds it. */
+static void whirls(bool upper)
+{
+  const double w = 3, r = 0.5, t = 0.5, sign = upper ? 1 : -1;
+  perp_model *model = run_model(&ctx, 2);
+  perp_model_gravity(model, 0);
+  run_body(&ctx, model,
+           (perp_body_def){ .mass = { .mass = 1, .inertia = { [8] = 0.1 } }, .w = { [2] = w } });
+  run_body(&ctx, model,
+           (perp_body_def){ .mass = { .mass = 1, .inertia = { [8] = 0.01 } },
+                            .x = { r },
+                            .v = { 0, w * r },
+                            .w = { [2] = w } });
+  run_joint(&ctx, model, (perp_joint_def){ .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = 0 });
+  run_joint(&ctx, model,
+            (perp_joint_def){ .kind = PERP_JOINT_SLIDER,
+                              .a = 0,
+                              .b = 1,
+                              .anchor_a = { r },
+                              .axis_a = { sign },
+                              .axis_b = { sign } });
+  run_drive(&ctx, model,
+            (perp_drive_def){ .joint = 1, .lower = upper ? -1 : 0, .upper = upper ? 0 : 1 });
+  run_finish(&ctx, model);
+  double q[6], v[6];
+  run_fresh(&ctx, model, (run_parts){ "velocity-midpoint" }, 2e-3, t, q, v);
+  near(hypot(q[3], q[4]), r, 1e-5, 0, "a bead is held by its %s limit", upper ? "upper" : "lower");
+  near(q[2], w * t, 1e-5, 0, "and turns with its arm");
+  perp_model_destroy(model);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -200,5 +232,7 @@ int main(void)
   rests(0.7e-3);
   passes();
   deep();
+  whirls(false);
+  whirls(true);
   return tap_done();
 }
