@@ -124,6 +124,12 @@ static void servo(const char *lcp)
     outcome o = run(model, lcp, h, 200);
     near(o.x, x, 1e-9, 0, "%s: servo spring%s", lcp, limited ? " of limited force" : "");
     near(o.v[0], v, 1e-8, 0, "%s: and its speed", lcp);
+    if (!limited) { /* of steps with two impulses: a damped oscillation, to first order */
+      const double a = d / (2 * mass), w = sqrt(k / mass - a * a), t = 0.3;
+      o = run_by(model, "impulse", lcp, 1e-3, 300);
+      near(o.x, 1 - exp(-a * t) * (cos(w * t) + a / w * sin(w * t)), 0.02, 0,
+           "impulse, %s: servo spring", lcp);
+    }
     perp_model_destroy(model);
   }
 }
