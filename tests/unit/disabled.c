@@ -130,6 +130,39 @@ static void passed(const char *form)
   perp_model_destroy(m);
 }
 
+/* A ball that is thrown up is disabled where it passes 1 m on its way down; beside it a body goes
+ * to and fro as a motion prescribes, which the stop leaves alone. */
+static void comes_down(const char *form)
+{
+  const double g = 9.81, speed = 5, stop = (speed + sqrt(speed * speed - 2 * g)) / g, t_end = 1;
+  const perp_signal_def sine = { .kind = PERP_SIGNAL_SINE, .amplitude = 0.5, .rate = 2 };
+  const perp_disabled_def def = { .body = 1, .from = passes(1, 1, 1, -1), .until = at(HUGE_VAL) };
+  perp_motion_def swings = { .body = 0, .sets_velocity = true };
+  perp_model *m = run_model(&ctx, 2);
+  for (int i = 0; i < 2; i++)
+    run_body(&ctx, m,
+             (perp_body_def){
+                 .mass = perp_mass_sphere(1, 0.1), .x = { 2.0 * i }, .v = { 0, i * speed } });
+  if (perp_model_add_signal(&ctx, m, &sine, &swings.x_signal[0]) != PERP_OK ||
+      perp_model_add_motion(&ctx, m, &swings, NULL) != PERP_OK ||
+      perp_model_add_disabled(&ctx, m, &def, NULL) != PERP_OK)
+    bail("%s", ctx.msg);
+  run_finish(&ctx, m);
+  perp_sim *sim = run_start(&ctx, m, (run_parts){ form, .stab = "none" }, 1e-3);
+  perp_step_info info = { .n_releases = 0 };
+  double t = 0, when = (double)NAN;
+  const double *q, *v;
+  while (t < t_end - 1e-9) {
+    if (perp_sim_step(&ctx, sim, t_end, &info) != PERP_OK || info.reason < 0) bail("%s", ctx.msg);
+    perp_sim_state(sim, &t, &q, &v);
+    if (info.n_releases > 0) when = info.release[0].t;
+  }
+  near(when, stop, 2e-3, 0, "%s: disabled on its way down", form);
+  near(q[0], 0.5 * sin(2 * t_end), 1e-3, 0, "%s: another one goes on as prescribed", form);
+  perp_sim_destroy(sim);
+  perp_model_destroy(m);
+}
+
 /* An elastic ball meets an equal one that waits for a contact: they exchange their velocities.  One
  * that stays disabled throws it back.  One that waits and is not met stays. */
 static void hit(const char *form, bool wakes)
@@ -280,6 +313,8 @@ int main(void)
     passed(forms[i]);
     pendulum(forms[i]);
   }
+  comes_down("velocity");
+  comes_down("acceleration");
   static const char *const contacts[] = { "velocity", "velocity-midpoint", "acceleration",
                                           "impulse", NULL };
   for (int i = 0; contacts[i] != NULL; i++) {
