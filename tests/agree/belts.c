@@ -6,6 +6,7 @@
 
 static perp_ctx ctx;
 static const double mu = 0.3, g = 9.81;
+static double mu_dynamic = (double)NAN; /* of the block on a belt */
 
 /* A block on a belt along x; turned: the frame of the shape is turned, in space and in the plane.
  * rides: the belt is that of a body whose motion is prescribed. */
@@ -23,6 +24,10 @@ static perp_model *belt(int dim, bool turned, bool rides, double speed, double r
                            .half = { 20, 20, 20 },
                            .surface = { mu, (double)NAN, 0 } };
   block.x[up] = 0.1;
+  if (!isnan(mu_dynamic)) {
+    box.surface.mu_dynamic = under.surface.mu_dynamic = mu_dynamic;
+    box.surface.mu = under.surface.mu = 1000;
+  }
   int along = 0, sign = 1;
   if (dim == 3 && turned) { /* its y axis along x */
     under.quat[0] = sqrt(0.5), under.quat[3] = -sqrt(0.5);
@@ -126,6 +131,20 @@ int main(void)
       perp_model_destroy(m);
     }
   }
+  /* put down it slides, whatever its own speed, where it would stick at once if it were at rest */
+  mu_dynamic = 0.1;
+  for (int i = 0; i < LEVELS + 3; i++) {
+    const run_parts more[] = { { "velocity-nonlinear" },
+                               { "velocity-midpoint" },
+                               { "moreau-jean" } },
+                    parts = i < LEVELS ? levels[i].parts : more[i - LEVELS];
+    double v[12];
+    perp_model *m = belt(3, false, false, 1.5, 0);
+    if (run_fresh(&ctx, m, parts, 1e-3, 0.3, NULL, v) < 0) bail("ends early");
+    near(v[0], mu_dynamic * g * 0.3, 2e-3, 0, "%s: by its dynamic friction", parts.formulation);
+    perp_model_destroy(m);
+  }
+  mu_dynamic = (double)NAN;
   for (int i = 0; i < LEVELS; i++)
     turntable(levels[i].parts, levels[i].h, levels[i].parts.formulation[0] == 'a' ? 1e-6 : 2e-3);
   perp_model *m = belt(3, false, false, 1, 0);

@@ -165,11 +165,49 @@ static void test_forces(void)
   perp_model_destroy(model);
 }
 
+/* A brick that a motor drags along beside one that sleeps, more slowly than what falls asleep. */
+static void test_motor(void)
+{
+  const double speed = 1e-4;
+  perp_model *model = run_model(&ctx, 3);
+  shape(model, PERP_WORLD, PERP_SHAPE_PLANE);
+  for (int i = 0; i < 2; i++)
+    shape(model,
+          run_body(&ctx, model,
+                   (perp_body_def){ .mass = perp_mass_box(1, 0.4, 0.2, 0.2), .x = { 0, i, 0.1 } }),
+          PERP_SHAPE_BOX);
+  run_joint(&ctx, model,
+            (perp_joint_def){ .kind = PERP_JOINT_SLIDER,
+                              .a = PERP_WORLD,
+                              .b = 0,
+                              .axis_a = { 1 },
+                              .axis_b = { 1 },
+                              .anchor_a = { 0, 0, 0.1 } });
+  run_drive(&ctx, model,
+            (perp_drive_def){
+                .lower = -HUGE_VAL, .upper = HUGE_VAL, .velocity = speed, .max_force = 100 });
+  run_finish(&ctx, model);
+  perp_sim *sim = run_start(&ctx, model,
+                            (run_parts){ .formulation = "velocity:sleep=true,sleep_time=0.2" }, h);
+  perp_step_info info = { .asleep = 0 };
+  double t;
+  const double *q, *v;
+  for (int k = 0; k < 100; k++)
+    if (perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK || info.reason < 0)
+      bail("%s", ctx.msg);
+  perp_sim_state(sim, &t, &q, &v);
+  ok(info.asleep == 1, "beside a motor one brick of two sleeps (%d)", info.asleep);
+  near(q[0], speed * t, 0, 1e-6, "the slow motor drags the other one along");
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   test_walls();
   test_forces();
+  test_motor();
   return tap_done();
 }

@@ -523,23 +523,6 @@ static void own_steps(void)
   near(q[0], 1 + 0.5 * cos(7), 1e-9, 0, "idle: turning points are not added up");
   perp_sim_destroy(sim);
   perp_model_destroy(springs);
-
-  /* what a spring connects is one group */
-  springs = run_model(&ctx, 3);
-  perp_model_gravity(springs, 0);
-  for (int i = 0; i < 2; i++)
-    run_body(&ctx, springs, (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x[0] = 3.0 * i });
-  run_force(
-      &ctx, springs,
-      (perp_force_def){ .kind = PERP_FORCE_SPRING, .a = 0, .b = 1, .stiffness = 2, .length = 2 });
-  run_finish(&ctx, springs);
-  sim = run_start(&ctx, springs, (run_parts){ "groups", "dopri5:tol=1e-9", "", "" }, H);
-  run_to(&ctx, sim, 1);
-  perp_sim_state(sim, &t, &q, &v);
-  near(q[7] - q[0], 2 + cos(2), 1e-6, 0, "a spring between two bodies: their distance");
-  near(q[7] + q[0], 3, 1e-9, 0, "a spring between two bodies: their centre");
-  perp_sim_destroy(sim);
-  perp_model_destroy(springs);
   perp_model_destroy(model);
 }
 
