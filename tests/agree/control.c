@@ -540,9 +540,25 @@ static void stability(void)
   }
 }
 
+/* Velocities count in a force that has damping or, as its target moves, stiffness: no other. */
+static void promised(void)
+{
+  int wrong = 0;
+  for (int which = 0; which < 4; which++) {
+    const perp_follow follow = {
+      .kind = PERP_REDUCED_BALL, .nu = 3, .k = { [1] = which & 1 }, .c = { [2] = which >> 1 }
+    };
+    const unsigned caps = perp_follow_force.promises(&follow);
+    wrong += ((caps & PERP_FORCE_NEEDS_VELOCITY) != 0) != (which > 0);
+    wrong += (caps & PERP_FORCE_INTERNAL) == 0;
+  }
+  ok(wrong == 0, "forces of a controller without gains do not look at velocities, others do");
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
+  promised();
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   feed_forward();
   servo_is_force();

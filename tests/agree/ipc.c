@@ -482,7 +482,8 @@ static void stack_forces(const char *formulation, double h, double force[3], dou
   perp_sim *sim = run_start(&ctx, s.model, (run_parts){ formulation }, h);
   perp_step_info info = { .reason = PERP_EXACT };
   const double *q, *v;
-  double t = force[0] = force[1] = force[2] = 0;
+  const int z = perp_model_dim(s.model) - 1;
+  double off = 0, t = force[0] = force[1] = force[2] = 0;
   while (t < 2 && info.reason >= 0) {
     if (perp_sim_step(&ctx, sim, 2, &info) != PERP_OK) bail("%s", ctx.msg);
     perp_sim_state(sim, &t, &q, &v);
@@ -492,9 +493,16 @@ static void stack_forces(const char *formulation, double h, double force[3], dou
                           ? info.contacts[i].body[1]
                           : info.contacts[i].body[0];
     const double sign = info.contacts[i].body[1] == upper ? 1 : -1;
-    force[upper] += sign * info.impulse[3 * i + perp_model_dim(s.model) - 1] / h;
+    force[upper] += sign * info.impulse[3 * i + z] / h;
+    for (int side = 0; side < 2; side++) {
+      const int b = info.contacts[i].body[side];
+      const double at = info.contacts[i].p[side][z];
+      off = fmax(off,
+                 b < 0 ? fabs(at) : fabs(fabs(at - q[perp_model_nq(s.model) / 3 * b + z]) - 0.5));
+    }
   }
-  *top = q[perp_model_nq(s.model) / 3 * 2 + perp_model_dim(s.model) - 1];
+  below(off, 1e-6, "%s: points of contacts lie on the shapes", formulation);
+  *top = q[perp_model_nq(s.model) / 3 * 2 + z];
   perp_sim_destroy(sim);
   perp_scene_destroy(&s);
 }
