@@ -2,6 +2,7 @@
 /* Servos, motors, dry friction and limits in formulations of second order, against closed forms and
  * against minimal coordinates: errors fall by four when the step is halved; springs without damping
  * keep the energy; forces that are reported are those of the law. */
+#include "models/formulations/servo_damping.h"
 #include "models/formulations/step_forces.h"
 #include "tests/drive_models.h"
 
@@ -363,6 +364,45 @@ static void test_refused(void)
     perp_model_destroy(m);
   }
 }
+/* The rod: damping ratio of its servo; the weight on a hinge that a motor holds, from the first
+ * step; a servo at rest beyond a turn, whose rod turns once more, twice from the start. */
+static void test_once(void)
+{
+  const double inertia = 2 * 1.01 / 12 + 2 * 0.25;
+  for (int i = 0; i < 3; i++) {
+    perp_model *m = rod(2);
+    perp_drive_def d = unlimited(0);
+    perp_servo_damping damping;
+    d.max_force = HUGE_VAL;
+    perp_model_gravity(m, i == 1 ? gravity : 0);
+    if (i == 0) d.stiffness = 30, d.damping = 4;
+    if (i == 2) d.stiffness = 1e-3, d.zero = d.target = 7;
+    run_drive(&ctx, m, d);
+    run_finish(&ctx, m);
+    if (i == 0) {
+      if (perp_servo_damping_of(&ctx, m, 1e-3, &damping) != PERP_OK) bail("%s", ctx.msg);
+      near(damping.ratio, 4 / (2 * sqrt(30 * inertia)), 0, 1e-12, "damping ratio of a servo");
+      perp_model_destroy(m);
+      continue;
+    }
+    const double v0[3] = { 0, i == 2 ? 10 : 0, i == 2 ? 20 : 0 };
+    perp_sim *sim = run_start(
+        &ctx, m, (run_parts){ .formulation = i == 1 ? "generalized-alpha" : "velocity" }, 1e-3);
+    for (int n = 0; n < 2; n++) {
+      perp_step_info info;
+      if (perp_sim_restart(&ctx, sim, 0, perp_model_q0(m), v0) != PERP_OK ||
+          perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK)
+        bail("%s", ctx.msg);
+      if (i == 1)
+        near(fabs(info.lambda[1]), 2 * gravity, 0, 1e-3, "a motor holds a rod: force of its hinge");
+      else
+        near(info.drive[0], -1e-3 * 20 * 1e-3, 1e-7, 0, "start %d of a servo beyond a turn", n);
+      run_to(&ctx, sim, 0.5);
+    }
+    perp_sim_destroy(sim);
+    perp_model_destroy(m);
+  }
+}
 
 int main(void)
 {
@@ -375,6 +415,7 @@ int main(void)
   test_space();
   test_rigid();
   test_islands();
+  test_once();
   test_refused();
   return tap_done();
 }
