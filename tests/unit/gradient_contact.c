@@ -314,24 +314,28 @@ static perp_model *build_strike(perp_ctx *ctx, const gradient_numbers *n)
 {
   return build_sphere(ctx, n, 0.205, (double[]){ 0, 0, 0.0981 - 0.5 }, (double[3]){ 0 }, 0.6);
 }
-/* That, and another one that just reaches a ceiling one step later: less gravity takes the first
- * contact away, and more the second. */
+/* One that just reaches a ceiling, and falls; another one that just reaches the plane one step
+ * later: more gravity takes the first contact away, and less the second. */
 static perp_model *build_between(perp_ctx *ctx, const gradient_numbers *n)
 {
   perp_model *m = start(ctx, 3, n);
-  const double v = 0.5 + 2 * 0.0981, gap = 1e-2 * (v - 0.0981 + 0.5);
+  const double v[2] = { 0.05 + 0.0981, 2 * 0.0981 - 0.5 }, /* 0.05 after a step, -0.5 after two */
+      z[2] = { 2 - 0.2 - 1e-2 * 0.05, 0.2 + 1e-2 * (0.5 + 0.5 - 0.0981) };
   const perp_shape_def ceiling = {
     .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .x = { 0, 0, 2 }, .quat = { 0, 1, 0, 0 }
   };
   for (int i = 0; i < 2; i++) {
     const perp_body_def body = { .mass = perp_mass_sphere(n->mass, 0.2),
-                                 .x = { 3 * i, 0, i == 0 ? 0.205 : 2 - 0.2 - gap },
-                                 .v = { 0, 0, i == 0 ? 0.0981 - 0.5 : v } };
-    const perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = i, .radius = 0.2 };
+                                 .x = { 3 * i, 0, z[i] },
+                                 .v = { 0, 0, v[i] } };
+    const perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE,
+                                  .body = i,
+                                  .radius = 0.2,
+                                  .surface = { .mu = n->mu, .mu_dynamic = n->mu } };
     added(ctx, perp_model_add_body(ctx, m, &body, NULL));
     added(ctx, perp_model_add_shape(ctx, m, &ball, NULL));
   }
-  plane(ctx, m, 0);
+  plane(ctx, m, n->mu);
   added(ctx, perp_model_add_shape(ctx, m, &ceiling, NULL));
   push(ctx, m, n);
   return m;
@@ -520,13 +524,13 @@ int main(void)
   const perp_gradient_wrt weight = { PERP_GRADIENT_GRAVITY, 0 };
   for (int steps = 1; steps <= 2; steps++) {
     const gradient_case both = {
-      "floor, then ceiling", build_between, numbers, cone, 1e-2, 0, steps, -1
+      "ceiling, then plane", build_between, numbers, cone, 1e-2, 0, steps, -1
     };
     double D[24], q0[14], v0[12];
     perp_gradient_report report;
     perp_gradient_side side;
     gradient_analytic(&ctx, &both, &weight, 1, q0, v0, D, &report, &side);
-    ok(side == (steps == 1 ? PERP_GRADIENT_LEFT : PERP_GRADIENT_NEITHER),
+    ok(side == (steps == 1 ? PERP_GRADIENT_RIGHT : PERP_GRADIENT_NEITHER),
        "%s: after step %d side %d", both.name, steps, (int)side);
   }
   kink(&ctx, &at[3], (perp_gradient_wrt){ PERP_GRADIENT_GRAVITY, 0 }, PERP_GRADIENT_KINK,
