@@ -121,6 +121,28 @@ static void check_steps(perp_ctx *ctx, const gradient_case *c)
   perp_model_destroy(m);
 }
 
+/* Columns do not depend on their order. */
+static void check_order(perp_ctx *ctx, const gradient_case *c)
+{
+  enum { N = 4 };
+  const perp_gradient_wrt w[N] = { { PERP_GRADIENT_FORCE, 0 },
+                                   { PERP_GRADIENT_FORCE, 1 },
+                                   { PERP_GRADIENT_Q, 0 },
+                                   { PERP_GRADIENT_MASS, 0 } };
+  perp_gradient_wrt back[N];
+  static double D[2][128 * N];
+  double q0[64], v0[64], off = 0;
+  perp_gradient_report report;
+  perp_gradient_side sides[N];
+  for (int j = 0; j < N; j++) back[j] = w[N - 1 - j];
+  const perp_model *m = gradient_analytic(ctx, c, w, N, q0, v0, D[0], &report, sides);
+  const int n = 2 * perp_model_nv(m);
+  gradient_analytic(ctx, c, back, N, q0, v0, D[1], &report, sides);
+  for (int j = 0; j < N; j++)
+    off = fmax(off, gradient_off(n, D[0] + n * j, D[1] + n * (N - 1 - j)));
+  below(off, 1e-9, "%s: columns in another order are the same", c->name);
+}
+
 /* Columns that are given, held and pulled. */
 static void check_columns(perp_ctx *ctx, const gradient_case *c)
 {
@@ -241,6 +263,7 @@ int main(void)
     check(&ctx, &cases[i], false, 1e-3, 1e-8);
   check_steps(&ctx, &cases[3]);
   check_columns(&ctx, &cases[0]);
+  for (int i = 6; i < 8; i++) check_order(&ctx, &cases[i]);
   const perp_gradient_wrt q = { PERP_GRADIENT_Q, 0 };
   refused(&ctx, "another formulation", (run_parts){ "ggl" }, q, "acceleration");
   refused(&ctx, "an implicit method", (run_parts){ "acceleration", "implicit-midpoint" }, q,
