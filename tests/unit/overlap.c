@@ -74,8 +74,10 @@ static double gradient_off(const perp_model *m, int a, const perp_pose *pa, int 
 {
   const double step = 1e-6;
   double worst = 0;
-  perp_overlap o;
+  perp_overlap o, back;
   perp_overlap_of(m, a, pa, b, pb, &o);
+  perp_overlap_of(m, b, pb, a, pa, &back);
+  for (int i = 0; i < 3 && o.area > 0; i++) worst = fmax(worst, fabs(o.n[i] + back.n[i]));
   for (int k = 0; k < 6; k++) {
     if (m->dim == 2 && (k == 2 || k == 3 || k == 4)) continue;
     double d[2][3] = { { 0 } }, r[3], turn[3], V[2];
