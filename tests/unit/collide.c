@@ -339,6 +339,53 @@ static void test_hulls(void)
   perp_model_destroy(m);
 }
 
+/* A box that leans a little over a triangle: the normal of the surface counts, not that of the box.
+ */
+static void test_leaning(void)
+{
+  static const double corners[] = { 0.2, 0.2, 0, 0.4, 0.2, 0, 0.2, 0.4, 0 };
+  static const int triangles[] = { 0, 1, 2 };
+  const perp_shape_def floor = { .kind = PERP_SHAPE_MESH,
+                                 .vertices = corners,
+                                 .n_vertices = 3,
+                                 .triangles = triangles,
+                                 .n_triangles = 1 };
+  perp_shape_def leans = cube;
+  perp_contact c[16];
+  for (int k = 0; k < 4; k++) {
+    const double by = 0.01 * (k < 2 ? 1 : -1);
+    leans.quat[0] = cos(by / 2), leans.quat[1 + k % 2] = sin(by / 2);
+    leans.quat[2 - k % 2] = 0;
+    const int n = two(3, floor, true, AT(0, 0, 0), leans, AT(0, 0, 0.495), 0.02, c);
+    ok(n == 3, "a cube leans over a triangle: three contacts (%d)", n);
+    for (int i = 0; i < n; i++)
+      check(&c[i], AT(0, 0, 1), c[i].p[1][2], "a cube leans over a triangle");
+  }
+}
+
+/* Of many points of a plane a deepest one is kept, whatever their order. */
+static void test_reduce(void)
+{
+  enum { MANY = 9 };
+  perp_rng *rng = perp_rng_create(3);
+  int lost = 0;
+  for (int k = 0; k < 400; k++) {
+    perp_touch t[MANY] = { { .gap = 0 } };
+    double least = 0, kept = 0;
+    for (int i = 0; i < MANY; i++) {
+      t[i].n[2] = 1, t[i].feature = (uint32_t)i;
+      t[i].gap = -perp_rng_uniform(rng, 0, 0.1);
+      for (int s = 0; s < 2; s++) t[i].p[s][0] = cos(i + 0.1 * k), t[i].p[s][1] = sin(i + 0.1 * k);
+      least = fmin(least, t[i].gap);
+    }
+    const int n = k % 2 == 0 ? perp_manifold_reduce(MANY, t, 1) : perp_manifold_spread(MANY, t, 1);
+    for (int i = 0; i < n; i++) kept = fmin(kept, t[i].gap);
+    lost += kept != least;
+  }
+  ok(lost == 0, "the deepest of many points is kept (%d of 400 not)", lost);
+  perp_rng_destroy(rng);
+}
+
 /* ---- time of impact ---- */
 
 static void test_impact(void)
@@ -449,6 +496,8 @@ int main(void)
   test_round();
   test_boxes();
   test_hulls();
+  test_leaning();
+  test_reduce();
   test_solids();
   test_solids_impact();
   return tap_done();
