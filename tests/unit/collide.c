@@ -277,6 +277,18 @@ static void test_solids(void)
   n = two(3, rod, true, AT(0, 0, 0), rod, AT(1.5, 0, 0.49), 0, c);
   if (ok(n == 2, "parallel cylinders: two contacts (%d)", n))
     near(fabs(c[0].p[0][0] - c[1].p[0][0]), 0.5, ROOM, 0, "parallel cylinders: the stretch");
+  int alike[3];
+  for (int k = 0; k < 9; k++) { /* nearly parallel, or not: the same in any size */
+    const double size = (double[]){ 1, 1e-3, 1e3 }[k / 3], turn = 0.015 + 0.03 * (k % 3);
+    perp_shape_def small = rod, askew;
+    small.radius *= size, small.length *= size;
+    askew = small;
+    askew.quat[0] = cos(turn / 2), askew.quat[3] = sin(turn / 2);
+    n = two(3, small, true, AT(0, 0, 0), askew, AT(0, 0, 0.49 * size), 0, c);
+    if (k < 3) alike[k] = n;
+    ok(n == alike[k % 3] && n > 0, "cylinders of %g m, %g rad askew: %d contacts", 2 * size, turn,
+       n);
+  }
   for (int side = -1; side < 2; side += 2) {
     n = two(3, rod, true, AT(0, 0, 0), rod, AT(1.99 * side, 0.1, 0), 0, c);
     ok(n >= 3, "cylinders end to end: three contacts or more (%d)", n);
