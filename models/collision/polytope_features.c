@@ -117,7 +117,7 @@ static double best_edges(const perp_hull *hull, const perp_seen *seen, double en
   double best = -HUGE_VAL;
   for (int j = 0; j < seen->h->n_edges && best < enough; j++) {
     const int *eb = seen->h->edge + 4 * j;
-    double w[3], c[3], d[3], along[PERP_HULL_SMALL];
+    double w[3], c[3], d[3], along[2 * PERP_HULL_SMALL]; /* of its faces, by Euler's formula */
     perp_turn(3, seen->R, seen->h->dir + 3 * j, w);
     perp_turn(3, seen->R, seen->h->n + 3 * eb[2], c);
     perp_turn(3, seen->R, seen->h->n + 3 * eb[3], d);
@@ -148,7 +148,7 @@ void perp_hull_closest(const perp_hull_pair *pair, perp_features *features)
 {
   const perp_hull *hull = pair->a;
   const perp_seen *seen = &pair->bs;
-  double best2 = HUGE_VAL, high[PERP_HULL_SMALL_EDGES];
+  double best2 = HUGE_VAL, high[3 * PERP_HULL_SMALL]; /* of its edges, likewise */
   for (int i = 0; i < hull->n_edges; i++)
     high[i] = fmax(perp_dot(3, features->n, hull->v + 3 * hull->edge[4 * i]),
                    perp_dot(3, features->n, hull->v + 3 * hull->edge[4 * i + 1]));

@@ -148,6 +148,42 @@ static void run_pair(const char *what, perp_shape_kind kind, int points, int pos
   below(missed, 0, "%s: contacts exactly when nearer than the margin, ids in order", what);
 }
 
+/* Barrels with square ends, stacked so that the ends overlap: the points are in both ends. */
+static void stacked(void)
+{
+  enum { MANY = 2000 };
+  perp_model *m;
+  double *p = cloud[0], most = 0, off = 0;
+  for (int i = 0; i < MANY; i++) {
+    do random_unit(p + 3 * i);
+    while (fabs(p[3 * i + 2]) > 0.6);
+    for (int k = 0; k < 3 && i < 8; k++)
+      p[3 * i + k] = (i >> k & 1 ? 0.5 : -0.5) * (k == 2 ? 2 : 1);
+  }
+  if (perp_model_create(&ctx, 3, &m) != PERP_OK) bail("%s", ctx.msg);
+  for (int i = 0; i < 2; i++) {
+    const perp_body_def body = { .mass = perp_mass_sphere(1, 1) };
+    perp_shape_def hull = { .kind = PERP_SHAPE_POLYTOPE, .vertices = p, .n_vertices = MANY };
+    if (perp_model_add_body(&ctx, m, &body, &hull.body) != PERP_OK ||
+        perp_model_add_shape(&ctx, m, &hull, NULL) != PERP_OK)
+      bail("%s", ctx.msg);
+  }
+  if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+  for (int i = 0; i < 40; i++) {
+    perp_pose pose[2];
+    double at[2][3], n[3];
+    const double q[7] = { uniform(-0.6, 0.6), uniform(-0.6, 0.6), 1.98, 1 };
+    perp_pose_of(3, (const double[7]){ 0, 0, 0, 1 }, &pose[0]);
+    perp_pose_of(3, q, &pose[1]);
+    off = fmax(off, fabs(perp_shape_distance(m, 0, &pose[0], 1, &pose[1], at[0], at[1], n) + 0.02));
+    for (int k = 0; k < 4; k++)
+      most = fmax(most, fabs(at[k / 2][k % 2] - (k < 2 ? 0 : q[k % 2])) - 0.5);
+  }
+  below(off, PROVED, "barrels on each other: the depth");
+  below(most, PROVED, "barrels on each other: points in both ends");
+  perp_model_destroy(m);
+}
+
 int main(int argc, char **argv)
 {
   const int points = argc > 1 ? atoi(argv[1]) : 10000, poses = argc > 2 ? atoi(argv[2]) : 15;
@@ -161,6 +197,10 @@ int main(int argc, char **argv)
   run_pair("cylinder", PERP_SHAPE_CYLINDER, points, poses);
   run_pair("cone", PERP_SHAPE_CONE, points, poses);
   run_pair("hull", PERP_SHAPE_POLYTOPE, points, poses);
+  /* so few that all pairs of features are asked */
+  run_pair("box, 1000 points", PERP_SHAPE_BOX, 1000, poses);
+  run_pair("hull, 1000 points", PERP_SHAPE_POLYTOPE, 1000, 5);
+  stacked();
   perp_rng_destroy(rng);
   return tap_done();
 }
