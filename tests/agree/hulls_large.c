@@ -198,8 +198,8 @@ int main(int argc, char **argv)
   run_pair("cone", PERP_SHAPE_CONE, points, poses);
   run_pair("hull", PERP_SHAPE_POLYTOPE, points, poses);
   /* so few that all pairs of features are asked */
-  run_pair("box, 1000 points", PERP_SHAPE_BOX, 1000, poses);
-  run_pair("hull, 1000 points", PERP_SHAPE_POLYTOPE, 1000, 5);
+  run_pair("box, 1300 points", PERP_SHAPE_BOX, 1300, 2 * poses);
+  run_pair("hull, 1300 points", PERP_SHAPE_POLYTOPE, 1300, 5);
   stacked();
   perp_rng_destroy(rng);
   return tap_done();
