@@ -3,6 +3,7 @@
 #include "models/multibody/model_private.h"
 #include "models/collision/collision.h"
 #include "models/collision/pairs.h"
+#include "models/geometry/convex.h"
 #include "tests/tap.h"
 
 #include <string.h>
@@ -375,6 +376,66 @@ static void test_leaning(void)
   }
 }
 
+/* A ball deep in the ground of a cell whose two triangles rise differently: it leaves along the
+ * normal of the one that it is under. */
+static void test_deep(void)
+{
+  static const double heights[] = { 0, 0, 0, 2 };
+  const perp_shape_def field = { .kind = PERP_SHAPE_HEIGHT_FIELD,
+                                 .heights = heights,
+                                 .grid = { 2, 2 },
+                                 .spacing = { 10, 10 },
+                                 .depth = 4 };
+  perp_contact c[16];
+  for (int k = 0; k < 2; k++) {
+    const double x = k == 0 ? 5 : 4, y = k == 0 ? 4 : 5, s = hypot(1, 0.2);
+    const double n[3] = { k == 0 ? 0 : -0.2 / s, k == 0 ? -0.2 / s : 0, 1 / s };
+    if (ok(two(3, field, true, AT(0, 0, 0), ball, AT(x, y, -2), 0, c) == 1,
+           "a ball deep in a field"))
+      check(c, n, n[0] * x + n[1] * y - 2 * n[2] - 0.5, "a ball deep in a field");
+  }
+}
+
+/* A corner keeps its identity where it goes on to another triangle of the same face. */
+static void test_facet(void)
+{
+  static const double corners[] = { -5, -5, 0, 5, -5, 0, 5, 5, 0, -5, 5, 0 };
+  static const int triangles[] = { 0, 1, 2, 0, 2, 3 };
+  const perp_shape_def floor = { .kind = PERP_SHAPE_MESH,
+                                 .vertices = corners,
+                                 .n_vertices = 4,
+                                 .triangles = triangles,
+                                 .n_triangles = 2 };
+  perp_contact c[2][16];
+  bool same = true;
+  const int n = two(3, floor, true, AT(0, 0, 0), cube, AT(2, -2, 0.49), 0, c[0]);
+  const int m = two(3, floor, true, AT(0, 0, 0), cube, AT(-2, 2, 0.49), 0, c[1]);
+  for (int i = 0; i < n && i < m; i++) same &= c[0][i].id == c[1][i].id;
+  ok(n == 4 && m == 4 && same, "a cube on two triangles of one face: the same contacts");
+}
+
+/* A cylinder and a capsule in either order. */
+static void test_exchanged(void)
+{
+  perp_model *m = begin(3);
+  put(m, false, rod, 0, 0, 0);
+  put(m, false, pill, 0.3, 0, 1);
+  if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+  perp_eval_poses(&m->eval, m, 0, m->q0);
+  for (int k = 0; k < 2; k++) {
+    const double origin[3] = { 0 };
+    perp_convex a, b;
+    double n[3], p[2][3];
+    perp_convex_set(&a, &m->shape[k], &m->eval.pose[k], origin);
+    perp_convex_set(&b, &m->shape[1 - k], &m->eval.pose[1 - k], origin);
+    near(perp_convex_distance(&a, &b, HUGE_VAL, n, p[0], p[1]), 0.5, ROOM, 0,
+         "a cylinder and a capsule: distance");
+    near(p[k][2], 0.25, ROOM, 0, "a cylinder and a capsule: on the cylinder");
+    near(p[1 - k][2], 0.75, ROOM, 0, "a cylinder and a capsule: on the capsule");
+  }
+  perp_model_destroy(m);
+}
+
 /* Of many points of a plane a deepest one is kept, whatever their order. */
 static void test_reduce(void)
 {
@@ -509,6 +570,9 @@ int main(void)
   test_boxes();
   test_hulls();
   test_leaning();
+  test_deep();
+  test_facet();
+  test_exchanged();
   test_reduce();
   test_solids();
   test_solids_impact();

@@ -388,6 +388,17 @@ static void test_refusals(void)
     run_free(&parts);
   }
   perp_model_destroy(model);
+  for (int i = 0; i < 3; i++) { /* that would gain energy, or be no number */
+    const double e[] = { 1.5, -0.1, (double)NAN };
+    const perp_shape_def bad = {
+      .kind = PERP_SHAPE_SPHERE, .body = PERP_WORLD, .radius = 1, .surface = { .restitution = e[i] }
+    };
+    model = run_model(&ctx, 3);
+    ok(perp_model_add_shape(&ctx, model, &bad, NULL) == PERP_ERR_ARG &&
+           strstr(ctx.msg, "restitution") != NULL,
+       "refused: %s", ctx.msg);
+    perp_model_destroy(model);
+  }
 }
 
 /* Steps as they are counted, of fixed length or not, in parts or not, are those that a caller sees.
