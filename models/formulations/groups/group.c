@@ -2,7 +2,6 @@
 #include "models/formulations/groups/group.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { HALVINGS_MOST = 20 };
 
@@ -81,10 +80,15 @@ void perp_group_bury(perp_group_terms *terms, perp_group *group)
     perp_sim_destroy(group->sim);
   }
   perp_subset_destroy(&group->part);
-  free(group->contact);
-  free(group->impulse);
-  free(group->lambda);
+  perp_step_sum_free(&group->sum);
+  perp_arena_free(&group->sum_room);
   free(group);
+}
+
+static void group_layout_sum(void *user, perp_arena *arena)
+{
+  perp_group *group = user;
+  perp_step_sum_layout(&group->sum, arena);
 }
 
 perp_status perp_group_form(perp_ctx *ctx, perp_group_terms *terms, const int *bodies, int n,
@@ -97,12 +101,9 @@ perp_status perp_group_form(perp_ctx *ctx, perp_group_terms *terms, const int *b
   if (status == PERP_OK)
     status = perp_sim_create(ctx, group->part.model, &terms->parts, h, &group->sim);
   if (status == PERP_OK) {
-    const int m = group->part.model->m;
-    group->lambda = calloc((size_t)(m + group->part.n_drives) + 1, sizeof *group->lambda);
-    if (group->lambda == NULL)
-      status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "groups: no memory for forces");
-    else
-      group->drive = group->lambda + m;
+    group->sum.m = group->part.model->m;
+    group->sum.drives = group->part.n_drives;
+    status = perp_arena_layout(ctx, &group->sum_room, group_layout_sum, group);
   }
   if (status != PERP_OK) {
     perp_group_bury(terms, group);
@@ -152,70 +153,6 @@ perp_status perp_group_start(perp_ctx *ctx, perp_group_terms *terms, perp_group 
   return PERP_OK;
 }
 
-/* ---- what several steps report ---- */
-
-/* Impulses of contacts with one id are added, into a list in the order of ids: of two such lists,
- * from behind. */
-static perp_status group_add_impulses(perp_ctx *ctx, perp_group *group)
-{
-  const perp_step_info *info = &group->info;
-  const int all = group->n + info->n_contacts;
-  if (all > group->cap) {
-    const int cap = 2 * all;
-    perp_contact *contact = realloc(group->contact, (size_t)cap * sizeof *contact);
-    if (contact != NULL) group->contact = contact;
-    double *impulse = realloc(group->impulse, 3 * (size_t)cap * sizeof *impulse);
-    if (impulse != NULL) group->impulse = impulse;
-    if (contact == NULL || impulse == NULL)
-      return PERP_FAIL(ctx, PERP_ERR_NOMEM, "groups: no memory for %d contacts", all);
-    group->cap = cap;
-  }
-  int i = group->n - 1, j = info->n_contacts - 1, to = all;
-  while (j >= 0) {
-    const bool old = i >= 0 && group->contact[i].id >= info->contacts[j].id,
-               same = old && group->contact[i].id == info->contacts[j].id;
-    double sum[3] = { 0 };
-    for (int k = 0; old && k < 3; k++) sum[k] += group->impulse[3 * i + k];
-    for (int k = 0; (same || !old) && k < 3; k++) sum[k] += info->impulse[3 * j + k];
-    group->contact[--to] = old && !same ? group->contact[i] : info->contacts[j];
-    memcpy(group->impulse + 3 * (ptrdiff_t)to, sum, sizeof sum);
-    i -= old;
-    j -= same || !old;
-  }
-  /* what was the same leaves a gap between those before and those that are there */
-  memmove(group->contact + i + 1, group->contact + to, (size_t)(all - to) * sizeof *group->contact);
-  memmove(group->impulse + 3 * (ptrdiff_t)(i + 1), group->impulse + 3 * (ptrdiff_t)to,
-          3 * (size_t)(all - to) * sizeof *group->impulse);
-  group->n = i + 1 + all - to;
-  return PERP_OK;
-}
-
-/* A step of dt s, one of several. */
-static perp_status group_add_step(perp_ctx *ctx, perp_group *group, double dt)
-{
-  const perp_step_info *info = &group->info;
-  group->lambda_known &= info->lambda != NULL;
-  group->drive_known &= info->drive != NULL;
-  for (int i = 0; group->lambda_known && i < group->part.model->m; i++)
-    group->lambda[i] += dt * info->lambda[i];
-  for (int i = 0; group->drive_known && i < group->part.n_drives; i++)
-    group->drive[i] += dt * info->drive[i];
-  return info->n_contacts > 0 && info->impulse != NULL ? group_add_impulses(ctx, group) : PERP_OK;
-}
-
-/* The steps of a span of time as one: its impulses, and the means of its forces. */
-static void group_one_step(perp_group *group, double span)
-{
-  perp_step_info *info = &group->info;
-  for (int i = 0; i < group->part.model->m; i++) group->lambda[i] /= span;
-  for (int i = 0; i < group->part.n_drives; i++) group->drive[i] /= span;
-  info->lambda = group->lambda_known ? group->lambda : NULL;
-  info->drive = group->drive_known ? group->drive : NULL;
-  info->n_contacts = group->n;
-  info->contacts = group->n > 0 ? group->contact : NULL;
-  info->impulse = group->n > 0 ? group->impulse : NULL;
-}
-
 /* ---- one group to the next common time ---- */
 
 /* Steps of h / 2^k: the least k with which no point moves farther than `travel`. */
@@ -245,7 +182,6 @@ perp_status perp_group_advance(perp_ctx *ctx, perp_group_terms *terms, perp_grou
   const int nqb = terms->model->nqb;
   const double start = perp_group_clock(terms);
   const double *q, *v;
-  bool several = false;
   group->still = true;
   group->drift = (double)NAN;
   if (group->stale) {
@@ -255,10 +191,7 @@ perp_status perp_group_advance(perp_ctx *ctx, perp_group_terms *terms, perp_grou
   }
   perp_sim_state(group->sim, &group->t, &q, &v);
   const double t_from = group->t, h = own_step(terms, group, v);
-  group->n = 0;
-  group->lambda_known = group->drive_known = true;
-  memset(group->lambda, 0,
-         (size_t)(group->part.model->m + group->part.n_drives) * sizeof *group->lambda);
+  perp_step_sum_start(&group->sum);
   for (int k = 1; group->t < t_to; k++) {
     double t_max = t_from + k * h, before = group->t;
     if (!(t_max < t_to - 1e-9 * h)) t_max = t_to;
@@ -267,8 +200,8 @@ perp_status perp_group_advance(perp_ctx *ctx, perp_group_terms *terms, perp_grou
       PERP_TRY(perp_sim_step(ctx, group->sim, t_max, &group->info));
       if (group->info.reason < 0) return PERP_OK;
       perp_sim_state(group->sim, &group->t, &q, &v);
-      if (t > t_from || group->t < t_to) PERP_TRY(group_add_step(ctx, group, group->t - t));
-      several |= t > t_from;
+      if (t > t_from || group->t < t_to)
+        PERP_TRY(perp_step_sum_add(ctx, &group->sum, group->t - t, &group->info));
       group->drift = fmax(group->drift, group->info.drift_pos_pre);
       group->still &= is_still(terms, group->part.model->nv, v);
       for (int i = 0; i < group->part.n_bodies; i++)
@@ -278,7 +211,7 @@ perp_status perp_group_advance(perp_ctx *ctx, perp_group_terms *terms, perp_grou
       before = group->t;
     }
   }
-  if (several) group_one_step(group, group->t - t_from);
+  if (group->sum.length > 0) perp_step_sum_info(&group->sum, &group->info);
   group->ahead = true;
   group->spent = perp_group_clock(terms) - start;
   return PERP_OK;

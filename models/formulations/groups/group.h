@@ -4,6 +4,7 @@
 #define PERP_GROUP_H
 
 #include "models/stepping/formulation.h"
+#include "models/stepping/step_sum.h"
 #include "models/contact/step/swept_bounds.h"
 #include "models/multibody/subset.h"
 
@@ -13,16 +14,13 @@ typedef struct perp_group {
   bool stale; /* its solver is not at the state of the whole: restart before the next step */
   bool ahead; /* it has reached the next common time */
   bool idle, still;
-  double rest, parted;   /* s, at rest, not connected */
-  double t, h;           /* its time, its last step */
-  double drift;          /* largest |C| before post-steps since the common time */
-  double spent;          /* wall clock, s, of its advance, while timing is on */
-  perp_step_info info;   /* of several steps to a common time: sums of impulses, means of forces */
-  perp_contact *contact; /* [cap], n of them, in the order of their id */
-  double *impulse;       /* [3 cap] */
-  int n, cap;
-  double *lambda, *drive; /* [m], [drives] */
-  bool lambda_known, drive_known;
+  double rest, parted; /* s, at rest, not connected */
+  double t, h;         /* its time, its last step */
+  double drift;        /* largest |C| before post-steps since the common time */
+  double spent;        /* wall clock, s, of its advance, while timing is on */
+  perp_step_info info; /* of all steps to the common time */
+  perp_step_sum sum;   /* where these are several */
+  perp_arena sum_room;
   perp_ode_counters born; /* counters of sim when the count of groups began */
 } perp_group;
 
