@@ -401,27 +401,51 @@ static void test_facet(void)
 {
   static const double corners[] = { -5, -5, 0, 5, -5, 0, 5, 5, 0, -5, 5, 0 };
   static const int triangles[] = { 0, 1, 2, 0, 2, 3 };
-  const perp_shape_def floor = { .kind = PERP_SHAPE_MESH,
-                                 .vertices = corners,
-                                 .n_vertices = 4,
-                                 .triangles = triangles,
-                                 .n_triangles = 2 };
+  perp_shape_def floor = { .kind = PERP_SHAPE_MESH, .n_vertices = 4, .n_triangles = 2 };
   perp_contact c[2][16];
-  bool same = true;
+  floor.vertices = corners, floor.triangles = triangles;
   const int n = two(3, floor, true, AT(0, 0, 0), cube, AT(2, -2, 0.49), 0, c[0]);
-  const int m = two(3, floor, true, AT(0, 0, 0), cube, AT(-2, 2, 0.49), 0, c[1]);
-  for (int i = 0; i < n && i < m; i++) same &= c[0][i].id == c[1][i].id;
-  ok(n == 4 && m == 4 && same, "a cube on two triangles of one face: the same contacts");
+  int same = n == two(3, floor, true, AT(0, 0, 0), cube, AT(-2, 2, 0.49), 0, c[1]);
+  for (int i = 0; i < n && same; i++) same = c[0][i].id == c[1][i].id;
+  ok(n == 4 && same, "a cube on two triangles of one face: the same contacts");
+}
+
+/* two bodies, at their poses */
+static perp_model *placed(perp_shape_def a, const double xa[3], perp_shape_def b,
+                          const double xb[3])
+{
+  perp_model *m = begin(3);
+  put(m, false, a, xa[0], xa[1], xa[2]);
+  put(m, false, b, xb[0], xb[1], xb[2]);
+  if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+  perp_eval_poses(&m->eval, m, 0, m->q0);
+  return m;
+}
+
+/* The ridge of a hip roof lies on the top of a box, its ends beside the box, where the hips are the
+ * flattest faces. */
+static void test_ridge(void)
+{
+  static const double corners[] = { -1, 0,   0,   1, 0,    0,   -4, 0.3, 0.5, -4, -0.3, 0.5,
+                                    4,  0.3, 0.5, 4, -0.3, 0.5, 0,  0.3, 3,   0,  -0.3, 3 };
+  const perp_shape_def roof = { .kind = PERP_SHAPE_POLYTOPE, .vertices = corners, .n_vertices = 8 };
+  for (int k = 0; k < 2; k++) { /* the roof first, the box first */
+    perp_model *m = k == 0 ? placed(roof, AT(2, 3, 1), cube, AT(2, 3, 0.51))
+                           : placed(cube, AT(2, 3, 0.51), roof, AT(2, 3, 1));
+    double n[3], p[2][3];
+    near(perp_shape_distance(m, 0, &m->eval.pose[0], 1, &m->eval.pose[1], p[0], p[1], n), -0.01,
+         ROOM, 0, "a ridge on a box: depth");
+    near(p[k][2], 1, ROOM, 0, "a ridge on a box: on the ridge");
+    near(p[1 - k][2], 1.01, ROOM, 0, "a ridge on a box: on the box");
+    ok(fabs(p[0][0] - 2) < 0.5 + ROOM && fabs(p[0][1] - 3) < ROOM, "a ridge on a box: where");
+    perp_model_destroy(m);
+  }
 }
 
 /* A cylinder and a capsule in either order. */
 static void test_exchanged(void)
 {
-  perp_model *m = begin(3);
-  put(m, false, rod, 0, 0, 0);
-  put(m, false, pill, 0.3, 0, 1);
-  if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
-  perp_eval_poses(&m->eval, m, 0, m->q0);
+  perp_model *m = placed(rod, AT(0, 0, 0), pill, AT(0.3, 0, 1));
   for (int k = 0; k < 2; k++) {
     const double origin[3] = { 0 };
     perp_convex a, b;
@@ -572,6 +596,7 @@ int main(void)
   test_leaning();
   test_deep();
   test_facet();
+  test_ridge();
   test_exchanged();
   test_reduce();
   test_solids();
