@@ -358,13 +358,10 @@ static void test_leaning(void)
 {
   static const double corners[] = { 0.2, 0.2, 0, 0.4, 0.2, 0, 0.2, 0.4, 0 };
   static const int triangles[] = { 0, 1, 2 };
-  const perp_shape_def floor = { .kind = PERP_SHAPE_MESH,
-                                 .vertices = corners,
-                                 .n_vertices = 3,
-                                 .triangles = triangles,
-                                 .n_triangles = 1 };
+  perp_shape_def floor = { .kind = PERP_SHAPE_MESH, .n_vertices = 3, .n_triangles = 1 };
   perp_shape_def leans = cube;
   perp_contact c[16];
+  floor.vertices = corners, floor.triangles = triangles;
   for (int k = 0; k < 4; k++) {
     const double by = 0.01 * (k < 2 ? 1 : -1);
     leans.quat[0] = cos(by / 2), leans.quat[1 + k % 2] = sin(by / 2);
@@ -381,12 +378,9 @@ static void test_leaning(void)
 static void test_deep(void)
 {
   static const double heights[] = { 0, 0, 0, 2 };
-  const perp_shape_def field = { .kind = PERP_SHAPE_HEIGHT_FIELD,
-                                 .heights = heights,
-                                 .grid = { 2, 2 },
-                                 .spacing = { 10, 10 },
-                                 .depth = 4 };
+  perp_shape_def field = { .kind = PERP_SHAPE_HEIGHT_FIELD, .grid = { 2, 2 }, .depth = 4 };
   perp_contact c[16];
+  field.heights = heights, field.spacing[0] = field.spacing[1] = 10;
   for (int k = 0; k < 2; k++) {
     const double x = k == 0 ? 5 : 4, y = k == 0 ? 4 : 5, s = hypot(1, 0.2);
     const double n[3] = { k == 0 ? 0 : -0.2 / s, k == 0 ? -0.2 / s : 0, 1 / s };
