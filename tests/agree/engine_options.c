@@ -54,7 +54,7 @@ static void refusals(void)
     if (!breaks)
       run_drive(&ctx, m,
                 (perp_drive_def){
-                    .lower = -INFINITY, .upper = INFINITY, .damping = 1, .max_force = INFINITY });
+                    .lower = -HUGE_VAL, .upper = HUGE_VAL, .damping = 1, .max_force = HUGE_VAL });
     run_finish(&ctx, m);
     ok(perp_engine_serves(&ctx, d, m) == PERP_ERR_UNSUPPORTED &&
            strstr(ctx.msg, breaks ? "break" : "dampers") != NULL,
