@@ -37,6 +37,28 @@ static void times(int rows, int columns, bool transposed, const double *G, const
     }
 }
 
+/* The longest sums of J' x, M^-1 and J, one after the other: each number meets a product and a sum,
+ * in perp_blocks_A and in its bound. */
+static void check_roundings(const problem *p, const double *J, const double *Minv)
+{
+  const int nv = p->B.nv, m = p->B.m;
+  int down = 0, through = 0, along = 0;
+  for (int j = 0; j < nv; j++) {
+    int column = 0, mass = 0;
+    for (int i = 0; i < m; i++) column += J[i * nv + j] != 0;
+    for (int i = 0; i < nv; i++) mass += Minv[i * nv + j] != 0;
+    down = column > down ? column : down;
+    through = mass > through ? mass : through;
+  }
+  for (int i = 0; i < m; i++) {
+    int row = 0;
+    for (int j = 0; j < nv; j++) row += J[i * nv + j] != 0;
+    along = row > along ? row : along;
+  }
+  ok(perp_blocks_roundings(&p->B) >= 2 * (down + through + along),
+     "%s: at least %d + %d + %d roundings, twice", p->name, down, through, along);
+}
+
 /* |J| |M^-1| |J'| |x| + S |x|, from dense matrices of absolute values, which are changed */
 static void check_bound(const problem *p, double *J, double *Minv, const double *x)
 {
@@ -120,6 +142,7 @@ static void check(problem *p)
     for (int j = 0; j < m; j++) z[i] += A[i + j * (m + 1)] * x[j];
   }
   below(problem_difference(m, y, z), 1e-12, "%s: y = A x without forming A", p->name);
+  check_roundings(p, J, Minv);
   check_bound(p, J, Minv, x);
 
   free(J), free(M), free(Minv), free(A), free(x), free(y), free(z), free(t), free(scratch), free(a);

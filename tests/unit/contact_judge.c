@@ -95,6 +95,45 @@ static perp_contact_count contacts_of(const char *by, int n, const double *A, co
 static const double closing[3] = { -1, -1, -1 };
 static const char *const alone = "oracle", *const rescued = "rescue:of=oracle";
 
+/* Contacts that stick, whose friction points anywhere: the ellipsoid of the answer takes it as it
+ * is when it is the guess. */
+static void test_own_answer(void)
+{
+  static const double diag[3] = { 1, 1, 1 }, mu[1] = { 0.5 }, b[3] = { -1, 0.05, 0 };
+  perp_spec lcp, model;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, "lemke", &lcp) != PERP_OK ||
+      perp_spec_parse(&ctx, PERP_KIND_contact, "elliptic", &model) != PERP_OK)
+    bail("%s", ctx.msg);
+  const perp_contact_setup setup = { .dim = 3, .lcp = &lcp, .tol = 1e-8 };
+  const perp_contact_desc *d = (const perp_contact_desc *)model.d;
+  double off = 0;
+  int reused = 0;
+  enum { WAYS = 12 };
+  for (int k = 0; k < WAYS; k++) {
+    const double x = 0.3 * cos(0.1 + 2 * M_PI * k / WAYS), y = 0.3 * sin(0.1 + 2 * M_PI * k / WAYS);
+    const double A[9] = { 1, x, y, x, 1, 0, y, 0, 1 };
+    const perp_contact_island island = {
+      .nc = 1, .mu = mu, .A = A, .lda = 3, .diag = diag, .b = b, .reuse = 1e-8
+    };
+    double impulse[3] = { 0 }, slip = 0;
+    perp_contact_count first = { 0 }, second = { 0 };
+    void *ws;
+    if (d->create(&ctx, &setup, model.opts, &ws) != PERP_OK ||
+        d->solve(&ctx, ws, &island, impulse, &slip, &first) != PERP_OK ||
+        d->solve(&ctx, ws, &island, impulse, &slip, &second) != PERP_OK)
+      bail("%s", ctx.msg);
+    for (int i = 0; i < 3; i++)
+      off = fmax(off,
+                 fabs(b[i] + A[i] * impulse[0] + A[3 + i] * impulse[1] + A[6 + i] * impulse[2]));
+    reused += second.reused == 1;
+    d->destroy(ws);
+  }
+  below(off, 1e-8, "elliptic: contacts stick");
+  ok(reused == WAYS, "... and their answers are answers, as guesses: %d of %d", reused, WAYS);
+  perp_spec_free(&lcp);
+  perp_spec_free(&model);
+}
+
 /* A body of 1 kg comes down with 1 m/s and carries one of 1000 kg: impulses that are not quite
  * right are large beside what the light one asks for, and must not be taken for such that throw. */
 static void test_heavy_on_light(void)
@@ -240,6 +279,7 @@ int main(void)
   count = one_contact(-0.05, 100, open, impulse, &slip);
   ok(count.failures == 0 && count.residual < 1e-12, "a contact that opens may have any: solved");
   near(slip, 100, 1e-9, 0, "... and its own is handed on");
+  test_own_answer();
   test_heavy_on_light();
   test_light_body();
   test_contradiction();

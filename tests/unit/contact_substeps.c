@@ -378,6 +378,41 @@ static void test_order(void)
   }
 }
 
+/* A force presses a ball on a box that turns: the same whichever body is the first one, between
+ * detections as well. */
+static void test_first_body(void)
+{
+  double end[2][14];
+  for (int first = 0; first < 2; first++) {
+    perp_model *model = run_model(&ctx, 3);
+    perp_model_gravity(model, 0);
+    if (first == 0) run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_sphere(1, 1) });
+    const perp_body_def box = { .mass = perp_mass_box(2, 1, 1, 1),
+                                .quat = { cos(0.3), 0, sin(0.3) },
+                                .w = { 0, -4, 0 } };
+    const perp_body_def ball = { .mass = perp_mass_sphere(1, 0.5),
+                                 .x = { sin(0.6) + 0.3 * cos(0.6), 0, cos(0.6) - 0.3 * sin(0.6) },
+                                 .v = { -2 * sin(0.6), 0, -2 * cos(0.6) } };
+    add(model, run_body(&ctx, model, box), PERP_SHAPE_BOX, 0.3, 0);
+    add(model, run_body(&ctx, model, ball), PERP_SHAPE_SPHERE, 0.3, 0);
+    const perp_force_def press = { .kind = PERP_FORCE_POINT,
+                                   .a = 1 + (first == 0),
+                                   .value = { -20 * sin(0.6), 0, -20 * cos(0.6) } };
+    if (perp_model_add_force(&ctx, model, &press) != PERP_OK) bail("%s", ctx.msg);
+    run_finish(&ctx, model);
+    perp_sim *sim = run_start(
+        &ctx, model,
+        (run_parts){ .formulation = "velocity:substeps=5", .lcp = "dantzig", .contact = "box" }, h);
+    const double *v;
+    for (int k = 0; k < 10; k++) one_step(sim);
+    const double *q = state(sim, &v);
+    memcpy(end[first], q + (first == 0 ? 7 : 0), sizeof end[first]);
+    perp_sim_destroy(sim);
+    perp_model_destroy(model);
+  }
+  below(furthest(14, end[0], end[1]), 1e-12, "a ball on a box that is the first body, or not");
+}
+
 /* ---- few sweeps ---- */
 
 typedef struct lean {
@@ -455,6 +490,7 @@ int main(void)
   test_same("velocity:joints=eliminate");
   test_same("velocity:joints=rows");
   test_rolling();
+  test_first_body();
   test_statics();
   test_oscillation();
   test_push();

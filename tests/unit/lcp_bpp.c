@@ -236,6 +236,18 @@ static void skew(int rows, double e, int problems, bool all)
   ok(unsolved == 0, "keller solves all of them");
 }
 
+/* A zero on the diagonal of A = [1 0 0; 0 0 1; 0 1 1], which is indefinite: its row is not zero. */
+static void zero_row(void)
+{
+  double lo[3] = { 0 }, hi[3] = { 5, 5, 5 };
+  const perp_lcp p = { .n = 3, .A = A, .lda = 3, .b = b, .lo = lo, .hi = hi };
+  memcpy(A, (double[]){ 1, 0, 0, 0, 0, 1, 0, 1, 1 }, 9 * sizeof *A);
+  memcpy(b, (double[]){ -1, -1, 0 }, 3 * sizeof *b);
+  const perp_stats stats = solved("bpp", &p, lambda);
+  ok(stats.reason == PERP_UNSUITED, "bpp: a zero on the diagonal of an indefinite A: %s",
+     perp_reason_name(stats.reason));
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -245,6 +257,7 @@ int main(void)
   circulant();
   cycle();
   stacks();
+  zero_row();
   skew(6, 0, 200, true);
   skew(24, 0, 200, true);
   skew(24, 0.01, 100, true);

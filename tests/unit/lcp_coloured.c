@@ -156,7 +156,7 @@ static void check_fixed(perp_ctx *ctx, perp_rng *g)
   random_free(&c.r);
 }
 
-/* COPIES of a problem that do not meet: enough for a team */
+/* COPIES of a problem that do not meet, with b of other sizes: enough for a team */
 static void coloured_tile(const perp_lcp *p, random_lcp *big)
 {
   const perp_blocks *F = p->F;
@@ -205,8 +205,8 @@ static void coloured_tile(const perp_lcp *p, random_lcp *big)
       b[at] = p->b[i] * (1 + 0.01 * k);
       lo[at] = p->lo[i];
       hi[at] = p->hi[i];
-      mu[at] = p->mu[i];
-      fric_of[at] = p->fric_of[i] < 0 ? -1 : k * n + p->fric_of[i];
+      mu[at] = p->mu != NULL ? p->mu[i] : 0;
+      fric_of[at] = p->mu == NULL || p->fric_of[i] < 0 ? -1 : k * n + p->fric_of[i];
       cone[at] = p->cone != NULL ? p->cone[i] : 0;
     }
   }
@@ -259,6 +259,28 @@ static int coloured_solve(perp_ctx *ctx, const perp_lcp *p, int threads, bool pl
   perp_fours_force_plain(false);
   ctx->threads = 1;
   return team;
+}
+
+/* Copies that share no body have the answer of one alone, by the size of b: compliant rows, of
+ * which many are alone in their group, and so in fours. */
+static void check_copies(perp_ctx *ctx, perp_rng *g)
+{
+  coloured c;
+  random_lcp big;
+  double one[ROWS], worst = 0;
+  coloured_make(g, 0, 0.3, 0, &c);
+  coloured_tile(random_as_factored(&c.r), &big);
+  const int n = c.r.p.n;
+  double *x = calloc((size_t)(COPIES * n), sizeof *x);
+  if (x == NULL) bail("no memory");
+  coloured_solve(ctx, random_as_factored(&c.r), 1, false, one);
+  coloured_solve(ctx, random_as_factored(&big), 1, false, x);
+  for (int i = 0; i < COPIES * n; i++)
+    worst = fmax(worst, fabs(x[i] / (1 + 0.01 * (i / n)) - one[i % n]));
+  below(worst, 1e-12, "copies of compliant rows have the answer of one");
+  free(x);
+  random_free(&big);
+  random_free(&c.r);
 }
 
 static void check_bits(perp_ctx *ctx, perp_rng *g)
@@ -326,6 +348,7 @@ int main(void)
   perp_rng *g = perp_rng_create(11);
   check_sweeps(&ctx, g);
   check_fixed(&ctx, g);
+  check_copies(&ctx, g);
   check_bits(&ctx, g);
   check_dense(&ctx);
   perp_rng_destroy(g);

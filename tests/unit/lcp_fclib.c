@@ -131,6 +131,35 @@ static void check(int dim, bool global, int storage)
   unlink(name);
 }
 
+/* A matrix of 2 x 2 in columns, the first of which ends far beyond its one number. */
+static void beyond(void)
+{
+  char name[] = "/tmp/perp-fclib-XXXXXX.hdf5";
+  const int fd = mkstemps(name, 5), two = 2, nz = -1, one = 1, p[3] = { 0, 1 << 30, 1 }, i = 0;
+  const double x = 1, q[2] = { 0 };
+  if (fd < 0) bail("mkstemps");
+  close(fd);
+  hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t local = H5Gcreate2(file, "/fclib_local", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t v = H5Gcreate2(local, "vectors", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t W = H5Gcreate2(local, "W", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  put(local, "spacedim", false, 1, &two);
+  put(W, "m", false, 1, &two);
+  put(W, "n", false, 1, &two);
+  put(W, "nz", false, 1, &nz);
+  put(W, "nzmax", false, 1, &one);
+  put(W, "p", false, 3, p);
+  put(W, "i", false, 1, &i);
+  put(W, "x", true, 1, &x);
+  put(v, "q", true, 2, q);
+  put(v, "mu", true, 1, &x);
+  H5Gclose(W), H5Gclose(v), H5Gclose(local), H5Fclose(file);
+  perp_lcp_problem problem;
+  ok(perp_lcp_read(&ctx, name, &problem) != PERP_OK && strstr(ctx.msg, "p is not ascending"),
+     "a column beyond all entries is refused: %s", ctx.msg);
+  unlink(name);
+}
+
 int main(void)
 {
   static const int storages[] = { -1, -2, TRIPLETS };
@@ -138,5 +167,6 @@ int main(void)
   for (int dim = 2; dim <= 3; dim++)
     for (int global = 0; global < 2; global++)
       for (int k = 0; k < 3; k++) check(dim, global, storages[k]);
+  beyond();
   return tap_done();
 }

@@ -222,6 +222,12 @@ static void keller_rays(void)
   ok(judged("keller", "bimatrix", 16, 1).reason == PERP_UNSUITED &&
          judged("keller", "pang-perturbed", 3, 1).reason == PERP_UNSUITED,
      "keller: a ray of a matrix outside the domain says so");
+  pure(3); /* skew, so in the domain; the sum of w is that of b, and there is no solution */
+  for (int i = 0; i < 3; i++) set(i, (i + 1) % 3, 1), set((i + 1) % 3, i, -1);
+  b[0] = b[1] = -1, b[2] = -3;
+  const perp_stats stats = solve("keller");
+  ok(stats.reason == PERP_RAY, "keller: a ray of a skew-symmetric A: %s",
+     perp_reason_name(stats.reason));
   ok(judged("keller", "nosol", 16, 1).reason == PERP_INFEASIBLE, "keller: no solution, proved");
 }
 
