@@ -410,6 +410,15 @@ static void check_memory(const subject *x, void *ws, const island *s)
   x->d->solve(&ctx, ws, &s->dense, impulse, slip, &count);
   ok(count_malloc == before, "%s: a problem no larger than before allocates nothing (%ld)", x->who,
      count_malloc - before);
+  void *small = create(x); /* which has no room to spare */
+  perp_contact_island one = s->dense;
+  one.nc = 1;
+  for (int k = 0; k < 2; k++) x->d->solve(&ctx, small, &one, impulse, slip, &count);
+  memset(impulse, 0, sizeof impulse);
+  before = count_malloc;
+  x->d->solve(&ctx, small, &one, impulse, slip, &count);
+  ok(count_malloc == before, "%s: nor does one contact again (%ld)", x->who, count_malloc - before);
+  x->d->destroy(small);
 }
 
 static void check_observer(const subject *x, void *ws, const island *s)
