@@ -127,7 +127,7 @@ class Page {
   getAttribute(selector, name) { return this.$eval(selector, (e, n) => e.getAttribute(n), name); }
   fill(selector, text) { return this.$eval(selector, (e, value) => { e.focus(); e.value = value; e.dispatchEvent(new Event('input', { bubbles: true })); }, text); }
   waitForTimeout(ms) { return sleep(ms); }
-  async waitForFunction(f, arg, { timeout = 30000 } = {}) {
+  async waitForFunction(f, arg, { timeout = 60000 } = {}) {
     for (const end = Date.now() + timeout; !(await this.evaluate(f, arg)); await sleep(20)) if (Date.now() > end) throw new Error(`timeout: ${f}`);
   }
   waitForSelector(selector, options) { return this.waitForFunction((s) => document.querySelector(s) !== null, selector, options); }

@@ -152,7 +152,7 @@ async function files(page, study) {
   let count = 0;
   for (const button of await page.$$('figure.live [data-tool=svg], figure.live [data-tool=csv]')) {
     const kind = await button.getAttribute('data-tool'), id = await button.evaluate((b) => b.closest('figure').id);
-    const [download] = await Promise.all([page.waitForEvent('download', { timeout: 5000 }), button.click()]).catch((e) => [null, wrong.push(`${id} ${kind}: ${e.message.split('\n')[0]}`)]);
+    const [download] = await Promise.all([page.waitForEvent('download'), button.click()]).catch((e) => [null, wrong.push(`${id} ${kind}: ${e.message.split('\n')[0]}`)]);
     if (!download) continue;
     count++;
     const text = readFileSync(await download.path(), 'utf8');

@@ -17,7 +17,7 @@ async function open(name, { script = true, at = '' } = {}) {
   page.on('pageerror', (e) => said.push(`error: ${e.message}`));
   page.on('request', (r) => /^(file|data|blob):/.test(r.url()) || asked.push(r.url()));
   await page.goto(`file://${resolve(out, `${name}.html`)}${at}`);
-  if (script) await page.waitForSelector('html[data-ready]', { timeout: 20000 });
+  if (script) await page.waitForSelector('html[data-ready]');
   return { page, said, asked, context };
 }
 
@@ -113,8 +113,8 @@ async function film(page, name) {
   if (frames > 2) {
     const before = await page.$$eval('.diagram .point', (l) => l.map((e) => `${e.getAttribute('cx')} ${e.getAttribute('cy')}`).join());
     await page.keyboard.press(' ');
-    await page.waitForFunction((at) => [...document.querySelectorAll('.diagram .point')].map((e) => `${e.getAttribute('cx')} ${e.getAttribute('cy')}`).join() !== at, before, { timeout: 15000 });
-    await page.waitForFunction(() => Number(document.querySelector('.pivots').dataset.frame) >= 2, null, { timeout: 15000 });
+    await page.waitForFunction((at) => [...document.querySelectorAll('.diagram .point')].map((e) => `${e.getAttribute('cx')} ${e.getAttribute('cy')}`).join() !== at, before);
+    await page.waitForFunction(() => Number(document.querySelector('.pivots').dataset.frame) >= 2);
     await page.keyboard.press(' ');
     const at = await page.getAttribute('.pivots', 'data-frame');
     await page.waitForTimeout(1900);
@@ -199,7 +199,7 @@ for (const name of names) {
     moved++;
   } else if (still) {
     await page.$eval('.play .live-bar button', (e) => e.click());
-    await page.waitForFunction(() => Number(document.querySelector('.play input[type=range]').value) > 0, null, { timeout: 10000 });
+    await page.waitForFunction(() => Number(document.querySelector('.play input[type=range]').value) > 0);
     ok(true, `${name}: a recording plays`);
     moved++;
   }

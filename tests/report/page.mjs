@@ -144,7 +144,7 @@ for (const study of studies.filter((s) => wanted[s])) {
     const lines = () => page.$$eval('#live-work-precision .mark-line path:not(.whisker)', (l) => l.length);
     const before = await lines();
     await page.click('#live-work-precision .chip');
-    await page.waitForFunction((k) => document.querySelectorAll('#live-work-precision .mark-line path:not(.whisker)').length < k, before, { timeout: 5000 });
+    await page.waitForFunction((k) => document.querySelectorAll('#live-work-precision .mark-line path:not(.whisker)').length < k, before);
     ok((await lines()) === before - 1, 'motion: a curve that is switched off is gone');
 
     // rk4 has order 4: what the page computes from its cells
@@ -185,7 +185,7 @@ for (const study of studies.filter((s) => wanted[s])) {
     const profile = () => page.$$eval('#live-performance-profile .mark-line path', (l) => l.map((e) => e.getAttribute('d')));
     const before = await profile();
     await page.click('#s-problems .sticky .chip >> nth=0');
-    await page.waitForFunction((k) => document.querySelectorAll('#live-performance-profile .mark-line path').length === k, before.length - 1, { timeout: 5000 });
+    await page.waitForFunction((k) => document.querySelectorAll('#live-performance-profile .mark-line path').length === k, before.length - 1);
     const after = await profile();
     ok(after.every((d) => !before.includes(d)), 'lcp: profiles are computed anew without a solver');
     ok((await page.$$eval('#live-performance-profile .mark-area path', (l) => l.length)) > 0, 'lcp: bootstrap bands are drawn');

@@ -54,7 +54,7 @@ const saturated = (picture, hue) => {
   ok(/stack:boxes=3/.test(await page.textContent('h1')) && /lcp/.test(await page.textContent('.view-one figcaption')), 'the page says what runs');
   await page.selectOption('.view-controls select', '0.1');
   await page.click('.view-play');
-  await page.waitForFunction(() => Number(document.getElementById('view').dataset.time) > 0, null, { timeout: 20000 });
+  await page.waitForFunction(() => Number(document.getElementById('view').dataset.time) > 0);
   ok((await state(page)).playing === 'true' && /pause/.test(await page.textContent('.view-play')), 'play plays');
   await page.click('.view-play');
   const stopped = await time(page);
@@ -89,14 +89,14 @@ const saturated = (picture, hue) => {
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press('Home');
   await page.keyboard.press(' ');
-  await page.waitForFunction(() => document.getElementById('view').dataset.playing === 'false', null, { timeout: 20000 });
+  await page.waitForFunction(() => document.getElementById('view').dataset.playing === 'false');
   s = await state(page);
   ok(Math.abs(Number(s.time) - 0.2) < 1e-6 && s.showloop === 'false', 'without loop it stops at the end');
   await page.keyboard.press('l');
   await page.selectOption('.view-controls select', '0.1');
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press(' ');
-  await page.waitForFunction(() => Number(document.getElementById('view').dataset.time) > 0.001, null, { timeout: 20000 });
+  await page.waitForFunction(() => Number(document.getElementById('view').dataset.time) > 0.001);
   ok((await state(page)).playing === 'true' && (await time(page)) < 0.2, 'with loop it begins again');
   await page.keyboard.press(' ');
   // the camera: turned by a drag, put back by fit
