@@ -147,10 +147,15 @@ async function controls(page, study) {
   none(lost, `${study}: choices are kept in the address, and taken back`);
 }
 
-async function files(page, study) {
-  const wrong = [];
-  let count = 0;
-  for (const button of await page.$$('figure.live [data-tool=svg], figure.live [data-tool=csv]')) {
+async function files(study) {
+  const wrong = [], buttons = 'figure.live [data-tool=svg], figure.live [data-tool=csv]';
+  let count = 0, page, context;
+  for (let i = 0; !page || i < (await page.$$(buttons)).length; i++) {
+    if (i % 8 === 0) { // a page may save ten files, then the browser asks
+      await context?.close();
+      ({ page, context } = await open(study));
+    }
+    const button = (await page.$$(buttons))[i];
     const kind = await button.getAttribute('data-tool'), id = await button.evaluate((b) => b.closest('figure').id);
     const [download] = await Promise.all([page.waitForEvent('download'), button.click()]).catch((e) => [null, wrong.push(`${id} ${kind}: ${e.message.split('\n')[0]}`)]);
     if (!download) continue;
@@ -168,6 +173,7 @@ async function files(page, study) {
       if (rows.length < 2 || rows.some((r) => Math.abs(fields(r) - fields(rows[0])) > 0)) wrong.push(`${id}: no table`);
     }
   }
+  await context.close();
   none(wrong, `${study}: ${count} files are saved, each a picture or a table`);
 }
 
@@ -288,7 +294,7 @@ for (const study of studies) {
       const headed = await page.$$eval('section h2[id]', (l) => l.map((h) => `#${h.id}`).filter((id) => id !== '#claims'));
       none([...anchors, ...headed.filter((id) => !linked.includes(id))], `${study}: every section is linked, every link leads somewhere`);
       await controls(page, study);
-      await files(page, study);
+      await files(study);
       await filter(page, study);
       await permalink(page, study);
     }

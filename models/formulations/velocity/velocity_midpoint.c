@@ -399,7 +399,7 @@ static bool midpoint_rest(perp_midpoint *s, double t, double h)
   s->n_closing = 0; /* these have rows again */
   s->problem = PERP_MIDPOINT_REST;
   if (!midpoint_predict(s, t, h)) return false;
-  memset(s->curve, 0, 3 * (size_t)s->n * sizeof *s->curve);
+  if (s->n > 0) memset(s->curve, 0, 3 * (size_t)s->n * sizeof *s->curve);
   memcpy(s->step.v1, s->predicted, (size_t)s->step.k.model->nv * sizeof *s->step.v1);
   midpoint_move(s, h, s->step.v1, 0, s->step.v1, s->step.q1);
   return midpoint_accept(s, t, h);
