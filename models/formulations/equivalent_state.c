@@ -115,8 +115,8 @@ static void equivalent_lists(perp_equivalent *equivalent, bool end, int from, in
                              const perp_contact **contacts, const double **impulse,
                              const double **lambda, const double **drive)
 {
-  perp_contact *contact = equivalent->contact + from;
-  double *of_contacts = equivalent->impulse + 3 * (ptrdiff_t)from,
+  perp_contact *contact = n > 0 ? equivalent->contact + from : NULL;
+  double *of_contacts = n > 0 ? equivalent->impulse + 3 * (ptrdiff_t)from : NULL,
          *of_rows = equivalent->lambda + (end ? equivalent->given->m : 0),
          *of_drives = equivalent->drive + (end ? equivalent->given->n_drives : 0);
   for (int i = 0; *contacts != NULL && i < n; i++)
