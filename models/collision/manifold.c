@@ -42,25 +42,24 @@ void perp_touch_flip(int n, perp_touch *touch)
  * exchange the points of a body at rest. */
 static const double tie = 1e-6;
 
-/* The point farthest beside the line from point a to point b, on its left (side 1) or right (-1),
- * seen against the normal; -1: none.  *area: twice that of the triangle, at least what it was
- * before. */
-static int manifold_beside(int n, const perp_touch *touch, double size, int a, int b, int side,
-                           double *area)
+/* The points farthest beside the line from point a to point b, seen against the normal: found[0] on
+ * its left and found[1] on its right, which stay where there is none with more than area, twice
+ * that of the triangle. */
+static void manifold_beside(int n, const perp_touch *touch, double size, int a, int b, int found[2],
+                            double area[2])
 {
   const double *o = touch[a].p[0];
   double u[3], r[3], c[3];
-  int found = -1;
   perp_sub(touch[b].p[0], o, u);
   /* area below which points lie on the line */
   const double least = tie * size * sqrt(perp_dot(3, u, u));
   for (int i = 0; i < n; i++) {
     perp_sub(touch[i].p[0], o, r);
     perp_cross(u, r, c);
-    const double beside = side * perp_dot(3, c, touch[a].n);
-    if (beside > fmax(*area * (1 + tie), least)) *area = beside, found = i;
+    const double left = perp_dot(3, c, touch[a].n);
+    if (left > fmax(area[0] * (1 + tie), least)) area[0] = left, found[0] = i;
+    if (-left > fmax(area[1] * (1 + tie), least)) area[1] = -left, found[1] = i;
   }
-  return found;
 }
 
 /* The points kept of n > PERP_MANIFOLD_CONVEX, which are in order, if the first of them is one: the
@@ -71,7 +70,7 @@ static int manifold_keep(int n, perp_touch *touch, double size, int first)
 {
   int keep[PERP_MANIFOLD_CONVEX] = { first, -1, -1, -1 };
   const double *o = touch[first].p[0];
-  double far = 0, area[2] = { 0 }, beyond = 0, r[3];
+  double far = 0, area[2] = { 0 }, r[3];
   for (int i = 0; i < n; i++) {
     perp_sub(touch[i].p[0], o, r);
     double d = perp_dot(3, r, r);
@@ -81,13 +80,14 @@ static int manifold_keep(int n, perp_touch *touch, double size, int first)
     touch[0] = touch[first];
     return 1;
   }
-  for (int k = 0; k < 2; k++)
-    keep[2 + k] = manifold_beside(n, touch, size, first, keep[1], k == 0 ? 1 : -1, &area[k]);
+  manifold_beside(n, touch, size, first, keep[1], keep + 2, area);
   if ((keep[2] < 0) != (keep[3] < 0)) {
-    const int side = keep[3] < 0 ? -1 : 1, corner = keep[3] < 0 ? keep[2] : keep[3];
-    const int one = manifold_beside(n, touch, size, keep[1], corner, side, &beyond),
-              other = manifold_beside(n, touch, size, corner, first, side, &beyond);
-    keep[keep[3] < 0 ? 3 : 2] = other >= 0 ? other : one;
+    const int empty = keep[2] < 0 ? 0 : 1, corner = keep[3 - empty];
+    int beyond[2] = { -1, -1 };
+    double more[2] = { 0 };
+    manifold_beside(n, touch, size, keep[1], corner, beyond, more);
+    manifold_beside(n, touch, size, corner, first, beyond, more);
+    keep[2 + empty] = beyond[empty];
   }
   int count = 0;
   perp_touch out[PERP_MANIFOLD_CONVEX];

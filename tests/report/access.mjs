@@ -16,13 +16,13 @@ async function open(path, { width = 1200, scheme = 'light', reducedMotion = 'red
   const file = path.split('?')[0];
   await page.goto(`file://${resolve(out, path)}`);
   const live = /id="data"|assets\/site\.js/.test(readFileSync(resolve(out, file), 'utf8'));
-  await page.waitForSelector(live ? 'html[data-ready]' : path.includes('?q=') ? '#results article' : 'body', { timeout: 60000 });
+  await page.waitForSelector(live ? 'html[data-ready]' : path.includes('?q=') ? '#results article' : 'body');
   // a lesson shows the rest after a choice
   if (await page.$('.predict button[type=button]')) {
     await page.$eval('.predict button[type=button]', (e) => e.click());
     await page.waitForSelector('main[data-revealed]');
     // the solver is there, and the sliders know whether they compute
-    await page.waitForFunction(() => (!document.querySelector('.play') || document.querySelector('.play canvas, .play .note')) && document.querySelectorAll('.explore:not([data-fine])').length === 0, null, { timeout: 60000 });
+    await page.waitForFunction(() => (!document.querySelector('.play') || document.querySelector('.play canvas, .play .note')) && document.querySelectorAll('.explore:not([data-fine])').length === 0);
     await page.evaluate(() => { // the next Tab begins on top again
       document.body.tabIndex = -1;
       document.body.focus();

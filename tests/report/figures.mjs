@@ -20,7 +20,7 @@ async function open(study, { width = 1300, scheme = 'light', hash = '' } = {}) {
   page.on('console', (m) => said.push(`${m.type()}: ${m.text()}`));
   page.on('pageerror', (e) => said.push(`error: ${e.message}`));
   await page.goto(`file://${resolve(out, study, 'report.html')}${hash}`);
-  await page.waitForSelector('html[data-ready=yes]', { timeout: 60000 });
+  await page.waitForSelector('html[data-ready=yes]');
   return { page, said, context };
 }
 
@@ -149,13 +149,14 @@ async function controls(page, study) {
 
 async function files(study) {
   const wrong = [], buttons = 'figure.live [data-tool=svg], figure.live [data-tool=csv]';
-  let count = 0, page, context;
-  for (let i = 0; !page || i < (await page.$$(buttons)).length; i++) {
+  let count = 0, page, context, list;
+  for (let i = 0; !list || i < list.length; i++) {
     if (i % 8 === 0) { // a page may save ten files, then the browser asks
       await context?.close();
       ({ page, context } = await open(study));
+      list = await page.$$(buttons);
     }
-    const button = (await page.$$(buttons))[i];
+    const button = list[i];
     const kind = await button.getAttribute('data-tool'), id = await button.evaluate((b) => b.closest('figure').id);
     const [download] = await Promise.all([page.waitForEvent('download'), button.click()]).catch((e) => [null, wrong.push(`${id} ${kind}: ${e.message.split('\n')[0]}`)]);
     if (!download) continue;

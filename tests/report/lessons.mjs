@@ -30,7 +30,7 @@ const slide = (input, v) => input.evaluate((e, value) => {
 
 async function sliders(page, name, selector) {
   const explore = selector === '.explore';
-  if (explore) await page.waitForSelector('.explore[data-fine]', { timeout: 60000 });
+  if (explore) await page.waitForSelector('.explore[data-fine]');
   const list = await page.$$(`${selector} .slider input`);
   for (const [k, input] of list.entries()) {
     const places = ((await input.evaluate((e) => e.parentElement.dataset.stored)) ?? Array.from({ length: Number(await input.getAttribute('max')) + 1 }, (_, v) => v).join(' ')).split(' ').map(Number), max = places.length - 1, pictures = new Set();
@@ -52,7 +52,7 @@ async function sliders(page, name, selector) {
 async function between(page, name, input) {
   const places = (await input.evaluate((e) => e.parentElement.dataset.stored)).split(' ').map(Number), gap = places.findIndex((p, i) => places[i + 1] > p + 1), before = await seen(page, '.explore');
   await slide(input, places[gap] + 1);
-  await page.waitForSelector('.explore[data-from=computed]', { timeout: 60000 });
+  await page.waitForSelector('.explore[data-from=computed]');
   ok((await seen(page, '.explore')) !== before, `${name}: a position between stored runs is computed`);
   const off = await page.evaluate(async () => {
     const section = document.querySelector('.explore'), e = JSON.parse(document.getElementById('data').textContent).lessons[0].explore, fine = await section.fine();
@@ -132,7 +132,7 @@ async function answer(page, k, text) {
     form.querySelector('.verdict').textContent = '';
     form.requestSubmit();
   }, [k, text]);
-  await page.waitForFunction((i) => !/^(computing.*)?$/.test(document.querySelectorAll('form.exercise .verdict')[i].textContent), k, { timeout: 60000 });
+  await page.waitForFunction((i) => !/^(computing.*)?$/.test(document.querySelectorAll('form.exercise .verdict')[i].textContent), k);
   return page.evaluate((i) => { const form = document.querySelectorAll('form.exercise')[i]; return { state: form.dataset.state, said: form.querySelector('.verdict').textContent }; }, k);
 }
 

@@ -64,7 +64,7 @@ async function open(study, { width = 1100, scheme = 'light', script = true } = {
   page.on('pageerror', (e) => said.push(`error: ${e.message}`));
   page.on('request', (r) => /^(file|data|blob):/.test(r.url()) || asked.push(r.url()));
   await page.goto(`file://${resolve(out, study, 'report.html')}`);
-  if (script) await page.waitForSelector('html[data-ready]', { timeout: 60000 });
+  if (script) await page.waitForSelector('html[data-ready]');
   return { page, said, asked, context };
 }
 

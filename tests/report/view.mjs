@@ -16,7 +16,7 @@ async function open(name, { width = 1000, scheme = 'light', of = browser } = {})
   page.on('pageerror', (e) => said.push(`error: ${e.message}`));
   page.on('request', (r) => /^(file|data|blob):/.test(r.url()) || asked.push(r.url()));
   await page.goto(`file://${resolve(out, `${name}.html`)}`);
-  await page.waitForSelector('html[data-ready]', { timeout: 60000 });
+  await page.waitForSelector('html[data-ready]');
   return { page, said, asked, context };
 }
 const state = (page) => page.$eval('#view', (e) => ({ ...e.dataset }));
