@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/answers/findings_parts.h"
+#include "experiments/answers/findings.h"
+#include "experiments/answers/findings_winner.h"
 
 #include "experiments/results/tally.h"
 #include "experiments/study/words.h"
@@ -18,9 +19,6 @@ static const double far_off = 10;        /* times the worst ranked run */
 static const double asked_for = 0.05;    /* a setting whose best is named though nobody asks */
 static const double turned = 0.15; /* decades by which an order must change: a factor of 1.4 */
 enum { OTHERS = 3, FEW = 3 };
-
-const char *const perp_found_names[] = { "stated", "alone", "factor",   "noise", "same", "winner",
-                                         "answer", "order", "failures", "floor", NULL };
 
 /* ---- words ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Findings about competitors: who is best and by how much, and whether there was anybody else. */
-#include "experiments/answers/findings_parts.h"
+#include "experiments/answers/findings_winner.h"
 
 #include "experiments/results/symptoms.h"
 #include "experiments/study/words.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/answers/headline.h"
-#include "experiments/answers/findings_parts.h"
+#include "experiments/answers/findings.h"
 #include "experiments/study/words.h"
 
 #include <jansson.h>
@@ -204,6 +204,16 @@ static int headline_by_telling(const void *a, const void *b)
   if (p->slice.effect != q->slice.effect) return p->slice.effect > q->slice.effect ? -1 : 1;
   if (p->slice.curves != q->slice.curves) return q->slice.curves - p->slice.curves;
   return p->at - q->at;
+}
+
+const char *perp_headline_word(const perp_ctx *ctx, perp_results *r, int param, const char *name)
+{
+  if (param < 0) return "";
+  const perp_param *p = &r->study->kind->params[param];
+  if (name[0] == '\0')
+    return strcmp(p->key, "ode") == 0 ? "the formulation's own integrator"
+                                      : perp_pool_printf(&r->pool, "no %s", perp_words(p->key));
+  return perp_words_choice(ctx, &r->pool, p->key, p->type == PERP_PARAM_PLUGIN, p->plugin, name);
 }
 
 static const char *headline_slice_words(const struct headline_choosing *c,

@@ -88,13 +88,3 @@ const char *perp_headline_x_title(const perp_headline *top, perp_results *r, con
   const char *key = perp_pool_strndup(&r->pool, name, (size_t)(unit - name));
   return perp_pool_printf(&r->pool, "%s%s", perp_words(key), unit);
 }
-
-const char *perp_headline_word(const perp_ctx *ctx, perp_results *r, int param, const char *name)
-{
-  if (param < 0) return "";
-  const perp_param *p = &r->study->kind->params[param];
-  if (name[0] == '\0')
-    return strcmp(p->key, "ode") == 0 ? "the formulation's own integrator"
-                                      : perp_pool_printf(&r->pool, "no %s", perp_words(p->key));
-  return perp_words_choice(ctx, &r->pool, p->key, p->type == PERP_PARAM_PLUGIN, p->plugin, name);
-}

@@ -2,6 +2,7 @@
 /* perp check of the folder of a lesson. */
 #include "experiments/cli/command.h"
 #include "experiments/lessons/lesson.h"
+#include "experiments/lessons/lesson_text.h"
 
 #include "experiments/base/files.h"
 #include "experiments/base/shell.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp lesson */
 #include "experiments/lessons/lesson.h"
+#include "experiments/lessons/lesson_text.h"
 #include "experiments/cli/command.h"
 #include "experiments/web/web.h"
 #include "experiments/base/shell.h"

@@ -3,7 +3,7 @@
 #include "experiments/report/report.h"
 #include "experiments/answers/findings.h"
 
-#include "experiments/pages/plot.h"
+#include "experiments/pages/plot_draw.h"
 #include "experiments/web/web.h"
 #include "experiments/cli/command.h"
 #include "experiments/base/shell.h"

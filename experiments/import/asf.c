@@ -5,7 +5,7 @@
  * three angles, its dofs.  The rotation of a bone in its parent is F M F', with F = R_3 R_2 R_1 of
  * the angles of `axis` in their order, and M the same product of its dofs in theirs: what comes
  * first turns first. */
-#include "experiments/import/skeleton.h"
+#include "experiments/import/asf.h"
 
 #include "experiments/base/numbers.h"
 #include "models/geometry/kinematics.h"

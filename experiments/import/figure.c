@@ -2,6 +2,8 @@
 /* Segments of a skeleton as parts of a person. */
 #include "experiments/import/figure.h"
 
+#include "models/geometry/kinematics.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,12 +29,14 @@ static void figure_segments(perp_figure *figure)
   const perp_bvh *bvh = figure->bvh;
   perp_names names = { .n = 0 };
   bool pelvis = false;
-  perp_figure_nodes(figure);
+  figure->nodes = perp_figure_nodes_of(&figure->pool, bvh);
+  figure->carrier = perp_pool_alloc(&figure->pool, (size_t)bvh->n, sizeof *figure->carrier);
   figure->of = perp_pool_alloc(&figure->pool, (size_t)bvh->n, sizeof *figure->of);
   for (int j = 0; j < bvh->n; j++) {
     figure->of[j] = -1;
-    figure->carrier[j] = figure->carrier[j] < 0 ? -1 : figure->of[figure->carrier[j]];
-    if (figure->node[j] != PERP_FIGURE_BODY) continue;
+    const int carrier = figure->nodes.carrier[j];
+    figure->carrier[j] = carrier < 0 ? -1 : figure->of[carrier];
+    if (figure->nodes.node[j] != PERP_FIGURE_BODY) continue;
     const char *name = bvh->joint[j].name;
     if (strspn(name, "0123456789") == strlen(name) || strcmp(name, "world") == 0)
       name = perp_pool_printf(&figure->pool, "b_%s", name);
@@ -146,8 +150,8 @@ static void figure_bones(perp_figure *figure)
   double *z = perp_xalloc((size_t)bvh->n, sizeof *z), low = 0, high = 0;
   for (int j = 0; j < bvh->n; j++) {
     const int on = figure->carrier[j];
-    if (on < 0 || figure->node[j] == PERP_FIGURE_NONE) continue;
-    z[j] = z[figure->segment[on].joint] + figure->bone[j][2];
+    if (on < 0 || figure->nodes.node[j] == PERP_FIGURE_NONE) continue;
+    z[j] = z[figure->segment[on].joint] + figure->nodes.bone[j][2];
     low = fmin(low, z[j]);
     high = fmax(high, z[j]);
   }
@@ -155,9 +159,9 @@ static void figure_bones(perp_figure *figure)
   figure->height = high - low;
   for (int j = 0; j < bvh->n; j++) {
     const int on = figure->carrier[j];
-    if (on < 0 || figure->node[j] == PERP_FIGURE_NONE) continue;
+    if (on < 0 || figure->nodes.node[j] == PERP_FIGURE_NONE) continue;
     perp_figure_segment *segment = &figure->segment[on];
-    const double *bone = figure->bone[j],
+    const double *bone = figure->nodes.bone[j],
                  length = sqrt(bone[0] * bone[0] + bone[1] * bone[1] + bone[2] * bone[2]);
     const bool up = figure_is_trunk(segment->class);
     if (segment->length > 0 && !(up ? bone[2] > segment->tip[2] : length > segment->length))
@@ -193,6 +197,28 @@ bool perp_figure_build(perp_diag *diag, const char *name, const perp_bvh *bvh, p
   }
   figure_masses(out);
   return true;
+}
+
+void perp_figure_pose(const perp_figure *figure, int segment, int frame, double quat[4],
+                      double place[3])
+{
+  const perp_bvh *bvh = figure->bvh;
+  int joint = figure->segment[segment].joint;
+  const int carrier = figure->segment[segment].parent,
+            stop = carrier >= 0 ? figure->segment[carrier].joint : -1;
+  perp_bvh_pose(bvh, joint, frame, quat, place);
+  for (joint = bvh->joint[joint].parent; joint != stop && joint >= 0;
+       joint = bvh->joint[joint].parent) {
+    double up[4], at[3], R[9], turned[3], whole[4];
+    perp_bvh_pose(bvh, joint, frame, up, at);
+    perp_quat_matrix(up, R);
+    perp_turn(3, R, place, turned);
+    for (int c = 0; c < 3; c++) place[c] = at[c] + turned[c];
+    perp_quat_product(up, quat, whole);
+    memcpy(quat, whole, sizeof whole);
+  }
+  if (carrier >= 0)
+    memcpy(place, figure->nodes.bone[figure->segment[segment].joint], 3 * sizeof *place);
 }
 
 void perp_figure_free(perp_figure *figure)

@@ -4,52 +4,9 @@
 #ifndef PERP_FIGURE_H
 #define PERP_FIGURE_H
 
+#include "experiments/import/figure_nodes.h"
+#include "experiments/import/figure_tables.h"
 #include "experiments/import/skeleton.h"
-
-/* What is known of a kind of segment (de Leva 1996, table 4, male: P. de Leva, Adjustments to
- * Zatsiorsky-Seluyanov's segment inertia parameters, J. Biomechanics 29, 1223-1230). */
-typedef struct perp_figure_class {
-  const char *name;
-  double mass;   /* fraction of the body's */
-  double centre; /* of mass, from the end next to the root to the other one, as a fraction of the
-                    length */
-  double gyration[3]; /* radii about the sagittal, transverse and longitudinal axis, as fractions of
-                         the length */
-  double length;      /* fraction of the height where joints of skeletons are not the ends of the
-                         segment; 0: they are */
-  int heir;           /* the class that has its mass where a figure has no such segment; -1: none */
-} perp_figure_class;
-extern const perp_figure_class perp_figure_classes[];
-enum { PERP_FIGURE_UNKNOWN = -1 };
-enum {
-  PERP_FIGURE_PELVIS,
-  PERP_FIGURE_ABDOMEN,
-  PERP_FIGURE_CHEST,
-  PERP_FIGURE_HEAD,
-  PERP_FIGURE_UPPER_ARM,
-  PERP_FIGURE_FOREARM,
-  PERP_FIGURE_HAND,
-  PERP_FIGURE_THIGH,
-  PERP_FIGURE_SHANK,
-  PERP_FIGURE_FOOT,
-  PERP_FIGURE_CLASSES
-};
-#define PERP_FIGURE_HEIGHT 1.741 /* m, and */
-#define PERP_FIGURE_MASS   73.0  /* kg: the means of its subjects */
-
-/* The class of a segment by the name of the joint that it begins at; side: 1 left, -1 right, 0
- * neither. */
-int perp_figure_class_of(const char *name, int *side);
-
-/* The class of a joint of unknown name on a segment of this class: fingers are parts of a hand. */
-int perp_figure_part_of(const char *name, int class);
-
-/* Limits of a joint by the class of the segment behind it, degrees: flexion, abduction, twist;
- * infinite: none. */
-typedef struct perp_figure_limits {
-  double flexion[2], abduction[2], twist[2];
-} perp_figure_limits;
-extern const perp_figure_limits perp_figure_limit[];
 
 /* Where a segment is, by joint of the BVH. */
 typedef struct perp_figure_segment {
@@ -64,26 +21,16 @@ typedef struct perp_figure_segment {
   double centre[3]; /* of mass, from the joint, unit of the file, axes of perp */
 } perp_figure_segment;
 
-/* What a node of the file is for the figure. */
-typedef enum perp_figure_node {
-  PERP_FIGURE_BODY, /* a joint that a segment begins at */
-  PERP_FIGURE_END,  /* a place at which a bone ends */
-  PERP_FIGURE_LINK, /* a joint without a body: its rotation is passed on to what hangs on it */
-  PERP_FIGURE_NONE  /* not of the figure, with all that hangs on it */
-} perp_figure_node;
-
 typedef struct perp_figure {
   const perp_bvh *bvh;
+  perp_figure_nodes nodes; /* of it */
   perp_pool pool;
   int n;
   perp_figure_segment *segment;
-  perp_figure_node *node; /* [joints of the BVH] */
-  const char **why;       /* [joints] of LINK and NONE, and of ends that were joints; NULL */
-  int *of;                /* [joints] the segment that begins there, -1: none */
-  int *carrier;           /* [joints] the segment in which the joint has its place, -1: none */
-  double (*bone)[3];      /* [joints] that place, from the joint of the carrier, axes of perp */
-  double height;          /* as drawn, unit of the file */
-  double unit;            /* m: the unit of length of the file, by the height; 0: not known */
+  int *of;       /* [joints] the segment that begins there, -1: none */
+  int *carrier;  /* [joints] the segment in which the joint has its place, -1: none */
+  double height; /* as drawn, unit of the file */
+  double unit;   /* m: the unit of length of the file, by the height; 0: not known */
   const char *unit_name;
 } perp_figure;
 
@@ -91,8 +38,6 @@ typedef struct perp_figure {
  * height. */
 bool perp_figure_build(perp_diag *diag, const char *name, const perp_bvh *bvh, perp_figure *out);
 void perp_figure_free(perp_figure *figure);
-/* The nodes (figure_nodes.c): node, why, carrier and bone of a figure whose bvh is set. */
-void perp_figure_nodes(perp_figure *figure);
 /* Orientation and place of the joint of a segment in the joint that carries it, of the root in the
  * world, in a frame (-1: as drawn), axes of perp; links in between are composed. */
 void perp_figure_pose(const perp_figure *figure, int segment, int frame, double quat[4],

@@ -17,7 +17,8 @@
  *
  * Where no name is known (a robot's arm) only the rules of no length and of position channels hold.
  * O(nodes frames). */
-#include "experiments/import/figure.h"
+#include "experiments/import/figure_nodes.h"
+#include "experiments/import/figure_tables.h"
 
 #include "models/geometry/kinematics.h"
 
@@ -28,8 +29,8 @@
 
 static const double NODES_SHORT = 1e-3; /* of the height as drawn: no length */
 
-typedef struct figure_nodes {
-  perp_figure *f;
+typedef struct nodes_work {
+  perp_figure_nodes *out;
   const perp_bvh *bvh;
   double shortest;
   int *class;     /* [joints] */
@@ -37,7 +38,7 @@ typedef struct figure_nodes {
   bool *carries;  /* [joints] bones go out */
   bool *moves;    /* [joints] */
   bool any_known; /* of the figure */
-} figure_nodes;
+} nodes_work;
 
 static bool nodes_reference_name(const char *name)
 {
@@ -87,30 +88,30 @@ static bool nodes_slides(const perp_bvh *bvh, int joint, double by)
   return false;
 }
 
-static void nodes_drop(figure_nodes *nodes, int joint, const char *why)
+static void nodes_drop(nodes_work *nodes, int joint, const char *why)
 {
-  nodes->f->node[joint] = PERP_FIGURE_NONE;
-  nodes->f->why[joint] = why;
+  nodes->out->node[joint] = PERP_FIGURE_NONE;
+  nodes->out->why[joint] = why;
   for (int j = joint + 1; j < nodes->bvh->n; j++)
     if (nodes->bvh->joint[j].parent >= 0 &&
-        nodes->f->node[nodes->bvh->joint[j].parent] == PERP_FIGURE_NONE)
-      nodes->f->node[j] = PERP_FIGURE_NONE;
+        nodes->out->node[nodes->bvh->joint[j].parent] == PERP_FIGURE_NONE)
+      nodes->out->node[j] = PERP_FIGURE_NONE;
 }
 
 /* The only joint behind this one that carries known names (without such names: bones), -1: there
  * are none or several. */
-static int nodes_only(const figure_nodes *nodes, int joint)
+static int nodes_only(const nodes_work *nodes, int joint)
 {
   int only = -1, n = 0;
   for (int j = joint + 1; j < nodes->bvh->n; j++)
-    if (nodes->bvh->joint[j].parent == joint && nodes->f->node[j] != PERP_FIGURE_NONE &&
+    if (nodes->bvh->joint[j].parent == joint && nodes->out->node[j] != PERP_FIGURE_NONE &&
         (nodes->any_known ? nodes->knows[j] : nodes->carries[j]))
       only = j, n++;
   return n == 1 ? only : -1;
 }
 
 /* Why the joint, which nothing carries but references, is none of the body; NULL: it is. */
-static const char *nodes_is_reference(const figure_nodes *nodes, int joint, int only)
+static const char *nodes_is_reference(const nodes_work *nodes, int joint, int only)
 {
   const bool known = nodes->class[joint] >= 0;
   double place[3];
@@ -126,14 +127,14 @@ static const char *nodes_is_reference(const figure_nodes *nodes, int joint, int 
   return NULL;
 }
 
-static void nodes_references(figure_nodes *nodes)
+static void nodes_references(nodes_work *nodes)
 {
   const perp_bvh *bvh = nodes->bvh;
   for (int j = 0, only; nodes->carries[j] && (only = nodes_only(nodes, j)) >= 0; j = only) {
     const char *why = nodes_is_reference(nodes, j, only);
     if (why == NULL) return;
-    nodes->f->node[j] = PERP_FIGURE_LINK;
-    nodes->f->why[j] = why;
+    nodes->out->node[j] = PERP_FIGURE_LINK;
+    nodes->out->why[j] = why;
     for (int i = j + 1; i < bvh->n; i++)
       if (bvh->joint[i].parent == j && i != only)
         nodes_drop(nodes, i, bvh->joint[i].end ? NULL : "beside the figure");
@@ -141,34 +142,34 @@ static void nodes_references(figure_nodes *nodes)
 }
 
 /* Joints that all bones of end where they begin. */
-static void nodes_short(figure_nodes *nodes, int joint)
+static void nodes_short(nodes_work *nodes, int joint)
 {
   int behind = 0;
   for (int j = joint + 1; j < nodes->bvh->n; j++) {
     double place[3];
-    if (nodes->bvh->joint[j].parent != joint || nodes->f->node[j] == PERP_FIGURE_NONE) continue;
+    if (nodes->bvh->joint[j].parent != joint || nodes->out->node[j] == PERP_FIGURE_NONE) continue;
     nodes_place(nodes->bvh, j, place);
     if (!(nodes_length(place) < nodes->shortest)) return;
-    behind += nodes->f->node[j] == PERP_FIGURE_BODY || nodes->f->node[j] == PERP_FIGURE_LINK;
+    behind += nodes->out->node[j] == PERP_FIGURE_BODY || nodes->out->node[j] == PERP_FIGURE_LINK;
   }
   const bool root = nodes->bvh->joint[joint].parent < 0 ||
-                    nodes->f->node[nodes->bvh->joint[joint].parent] == PERP_FIGURE_LINK;
+                    nodes->out->node[nodes->bvh->joint[joint].parent] == PERP_FIGURE_LINK;
   if (behind > 1 || (behind == 0 && root)) return; /* several bodies need one that joins them */
-  nodes->f->node[joint] = behind == 0 ? PERP_FIGURE_END : PERP_FIGURE_LINK;
-  nodes->f->why[joint] = "has no length";
+  nodes->out->node[joint] = behind == 0 ? PERP_FIGURE_END : PERP_FIGURE_LINK;
+  nodes->out->why[joint] = "has no length";
   for (int j = joint + 1; behind == 0 && j < nodes->bvh->n; j++)
     if (nodes->bvh->joint[j].parent == joint) nodes_drop(nodes, j, NULL);
 }
 
-static bool nodes_has_bone(const figure_nodes *nodes, int joint, int but)
+static bool nodes_has_bone(const nodes_work *nodes, int joint, int but)
 {
   for (int j = joint + 1; j < nodes->bvh->n; j++)
-    if (nodes->bvh->joint[j].parent == joint && j != but && nodes->f->node[j] != PERP_FIGURE_NONE)
+    if (nodes->bvh->joint[j].parent == joint && j != but && nodes->out->node[j] != PERP_FIGURE_NONE)
       return true;
   return false;
 }
 
-static void nodes_things(figure_nodes *nodes)
+static void nodes_things(nodes_work *nodes)
 {
   const perp_bvh *bvh = nodes->bvh;
   bool figure_moves = false;
@@ -178,7 +179,7 @@ static void nodes_things(figure_nodes *nodes)
   for (int j = 1; j < bvh->n; j++) {
     const int parent = bvh->joint[j].parent;
     if (bvh->joint[j].end || nodes->knows[j] || !nodes->any_known || parent < 0 ||
-        nodes->f->node[j] != PERP_FIGURE_BODY || nodes->f->node[parent] == PERP_FIGURE_LINK)
+        nodes->out->node[j] != PERP_FIGURE_BODY || nodes->out->node[parent] == PERP_FIGURE_LINK)
       continue;
     const bool slides = nodes_slides(bvh, j, nodes->shortest);
     const int on = nodes->class[parent];
@@ -193,22 +194,21 @@ static void nodes_things(figure_nodes *nodes)
     const char *why = slides ? "moves apart from what carries it"
                       : held ? "no name of a part of the body"
                              : "never moves on what carries it";
-    if (nodes_has_bone(nodes, parent, j) || nodes->f->node[parent] != PERP_FIGURE_BODY) {
+    if (nodes_has_bone(nodes, parent, j) || nodes->out->node[parent] != PERP_FIGURE_BODY) {
       nodes_drop(nodes, j, why);
       continue;
     }
-    nodes->f->node[j] =
+    nodes->out->node[j] =
         PERP_FIGURE_END; /* the bone that leads to it is the only one of its parent */
-    nodes->f->why[j] = why;
+    nodes->out->why[j] = why;
     for (int i = j + 1; i < bvh->n; i++)
       if (bvh->joint[i].parent == j) nodes_drop(nodes, i, NULL);
   }
 }
 
 /* Where joints are in the bodies that carry them; links in between are as drawn. */
-static void nodes_bones(perp_figure *figure)
+static void nodes_bones(const perp_bvh *bvh, perp_figure_nodes *figure)
 {
-  const perp_bvh *bvh = figure->bvh;
   int *body = perp_xalloc((size_t)bvh->n, sizeof *body); /* joint of the body that carries it */
   for (int j = 0; j < bvh->n; j++) {
     const int parent = bvh->joint[j].parent;
@@ -223,20 +223,20 @@ static void nodes_bones(perp_figure *figure)
   free(body);
 }
 
-void perp_figure_nodes(perp_figure *figure)
+perp_figure_nodes perp_figure_nodes_of(perp_pool *pool, const perp_bvh *bvh)
 {
-  const perp_bvh *bvh = figure->bvh;
   const size_t n = (size_t)bvh->n;
-  figure_nodes nodes = { .f = figure, .bvh = bvh };
+  perp_figure_nodes out;
+  nodes_work nodes = { .out = &out, .bvh = bvh };
   double *y = perp_xalloc(n, sizeof *y), low = 0, high = 0;
   nodes.class = perp_xalloc(n, sizeof *nodes.class);
   nodes.knows = perp_xalloc(n, sizeof *nodes.knows);
   nodes.carries = perp_xalloc(n, sizeof *nodes.carries);
   nodes.moves = perp_xalloc(n, sizeof *nodes.moves);
-  figure->node = perp_pool_alloc(&figure->pool, n, sizeof *figure->node);
-  figure->why = perp_pool_alloc(&figure->pool, n, sizeof *figure->why);
-  figure->carrier = perp_pool_alloc(&figure->pool, n, sizeof *figure->carrier);
-  figure->bone = perp_pool_alloc(&figure->pool, n, sizeof *figure->bone);
+  out.node = perp_pool_alloc(pool, n, sizeof *out.node);
+  out.why = perp_pool_alloc(pool, n, sizeof *out.why);
+  out.carrier = perp_pool_alloc(pool, n, sizeof *out.carrier);
+  out.bone = perp_pool_alloc(pool, n, sizeof *out.bone);
   for (int j = 0; j < bvh->n; j++) {
     int side;
     const int parent = bvh->joint[j].parent;
@@ -256,37 +256,17 @@ void perp_figure_nodes(perp_figure *figure)
     nodes.knows[j] = nodes.knows[j] || nodes.class[j] >= 0;
     nodes.any_known = nodes.any_known || nodes.class[j] >= 0;
     if (nodes.knows[j] && bvh->joint[j].parent >= 0) nodes.knows[bvh->joint[j].parent] = true;
-    figure->node[j] = nodes.carries[j] ? PERP_FIGURE_BODY : PERP_FIGURE_END;
+    out.node[j] = nodes.carries[j] ? PERP_FIGURE_BODY : PERP_FIGURE_END;
   }
   nodes_references(&nodes);
   nodes_things(&nodes);
   for (int j = bvh->n - 1; j >= 0; j--)
-    if (figure->node[j] == PERP_FIGURE_BODY) nodes_short(&nodes, j);
-  nodes_bones(figure);
+    if (out.node[j] == PERP_FIGURE_BODY) nodes_short(&nodes, j);
+  nodes_bones(bvh, &out);
   free(y);
   free(nodes.class);
   free(nodes.knows);
   free(nodes.carries);
   free(nodes.moves);
-}
-
-void perp_figure_pose(const perp_figure *figure, int segment, int frame, double quat[4],
-                      double place[3])
-{
-  const perp_bvh *bvh = figure->bvh;
-  int joint = figure->segment[segment].joint;
-  const int carrier = figure->segment[segment].parent,
-            stop = carrier >= 0 ? figure->segment[carrier].joint : -1;
-  perp_bvh_pose(bvh, joint, frame, quat, place);
-  for (joint = bvh->joint[joint].parent; joint != stop && joint >= 0;
-       joint = bvh->joint[joint].parent) {
-    double up[4], at[3], R[9], turned[3], whole[4];
-    perp_bvh_pose(bvh, joint, frame, up, at);
-    perp_quat_matrix(up, R);
-    perp_turn(3, R, place, turned);
-    for (int c = 0; c < 3; c++) place[c] = at[c] + turned[c];
-    perp_quat_product(up, quat, whole);
-    memcpy(quat, whole, sizeof whole);
-  }
-  if (carrier >= 0) memcpy(place, figure->bone[figure->segment[segment].joint], 3 * sizeof *place);
+  return out;
 }

@@ -74,9 +74,9 @@ static void said_nodes(const perp_figure *figure, perp_text *said)
   for (int j = 0; j < bvh->n; j++) {
     const perp_bvh_joint *joint = &bvh->joint[j];
     if (joint->end) continue;
-    if (figure->why[j] != NULL)
-      perp_text_add(&none, "%s%s (%s)", none.n > 0 ? ", " : "", joint->name, figure->why[j]);
-    else if (figure->node[j] == PERP_FIGURE_END)
+    if (figure->nodes.why[j] != NULL)
+      perp_text_add(&none, "%s%s (%s)", none.n > 0 ? ", " : "", joint->name, figure->nodes.why[j]);
+    else if (figure->nodes.node[j] == PERP_FIGURE_END)
       perp_text_add(&ends, "%s%s", ends.n > 0 ? ", " : "", joint->name);
   }
   if (none.n > 0) said_note(said, "nodes without mass and body: %s", none.s);
@@ -173,7 +173,7 @@ static bool said_drawn(const perp_figure *figure, int frame)
 {
   const perp_bvh *bvh = figure->bvh;
   for (int j = 0; j < bvh->n; j++)
-    for (int c = 0; c < bvh->joint[j].channels && figure->node[j] == PERP_FIGURE_BODY; c++)
+    for (int c = 0; c < bvh->joint[j].channels && figure->nodes.node[j] == PERP_FIGURE_BODY; c++)
       if (bvh->joint[j].channel[c] >= PERP_BVH_RX &&
           fabs(bvh->value[(size_t)frame * (size_t)bvh->channels +
                           (size_t)(bvh->joint[j].first + c)]) > 1e-6)

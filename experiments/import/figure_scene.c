@@ -68,7 +68,7 @@ static void figure_poses(const perp_figure *figure, int frame, figure_pose *pose
     const figure_pose *up = on >= 0 ? &pose[figure->segment[on].joint] : NULL;
     double quat[4] = { 1 }, offset[3], w[3] = { 0 }, v[3] = { 0 }, u[3];
     *now = (figure_pose){ .quat = { 1 } };
-    memcpy(offset, figure->bone[j], sizeof offset);
+    memcpy(offset, figure->nodes.bone[j], sizeof offset);
     if (own < 0 && up == NULL) continue;
     if (own >= 0) perp_figure_pose(figure, own, frame, quat, offset);
     if (frame == 0 && own >= 0) figure_rates(figure, own, figure->segment[0].centre, w, v);
@@ -98,8 +98,8 @@ static void figure_poses(const perp_figure *figure, int frame, figure_pose *pose
 /* Is there a bone of the figure to this joint? */
 static bool figure_bone(const perp_figure *figure, int joint)
 {
-  return figure->carrier[joint] >= 0 &&
-         (figure->node[joint] == PERP_FIGURE_BODY || figure->node[joint] == PERP_FIGURE_END);
+  return figure->carrier[joint] >= 0 && (figure->nodes.node[joint] == PERP_FIGURE_BODY ||
+                                         figure->nodes.node[joint] == PERP_FIGURE_END);
 }
 
 static void figure_lowest(figure_writer *writer)
@@ -141,7 +141,7 @@ static void figure_radii(figure_writer *writer)
   const double unit = PERP_FIGURE_HEIGHT / figure->height;
   double *bones = perp_xalloc((size_t)figure->n, sizeof *bones);
   for (int j = 1; j < figure->bvh->n; j++) {
-    const double *o = figure->bone[j]; /* x, y, z of the file */
+    const double *o = figure->nodes.bone[j]; /* x, y, z of the file */
     if (figure_bone(figure, j))
       bones[figure->carrier[j]] += sqrt(o[1] * o[1] + o[2] * o[2] + o[0] * o[0]);
   }
@@ -291,7 +291,7 @@ static void figure_shapes(figure_writer *writer, int segment)
   for (int j = 1; j < figure->bvh->n; j++) {
     if (!figure_bone(figure, j) || figure->carrier[j] != segment) continue;
     double quat[4], at[3];
-    const double *d = figure->bone[j];
+    const double *d = figure->nodes.bone[j];
     const double length = sqrt(perp_dot(3, d, d));
     for (int k = 0; k < 3; k++) at[k] = 0.5 * d[k] - s->centre[k];
     fprintf(writer->out, "%s\n      { kind: %s, group: 1, radius: k * ", first ? "" : ",",
@@ -366,7 +366,7 @@ static void figure_joints(figure_writer *writer)
     int axis = 0;
     const int turns = perp_figure_turns(figure, s, &axis);
     for (int k = 0; k < 3; k++)
-      offset[k] = figure->bone[s->joint][k] - p->centre[k], minus[k] = -s->centre[k];
+      offset[k] = figure->nodes.bone[s->joint][k] - p->centre[k], minus[k] = -s->centre[k];
     fprintf(writer->out, "  - { kind: %s, ", turns == 0 ? "fixed" : turns == 1 ? "hinge" : "ball");
     figure_name(writer, "name", s->name);
     figure_name(writer, ", a", p->name);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is known of segments and joints of people, as data. */
-#include "experiments/import/figure.h"
+#include "experiments/import/figure_tables.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

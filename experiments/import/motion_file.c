@@ -79,7 +79,7 @@ static bool motion_measure(perp_diag *diag, const perp_node *at, const perp_mode
     if (pp < 0 || !motion_anchors(model, body[p], body[i], &place, &other) ||
         !motion_anchors(model, body[pp], body[p], &other, &own))
       continue;
-    const double *offset = figure->bone[figure->segment[i].joint];
+    const double *offset = figure->nodes.bone[figure->segment[i].joint];
     for (int k = 0; k < 3; k++) d[k] = place[k] - own[k];
     if (perp_dot(3, offset, offset) > 0 && perp_dot(3, d, d) > 0)
       from->scale = sqrt(perp_dot(3, d, d) / perp_dot(3, offset, offset));
@@ -87,7 +87,7 @@ static bool motion_measure(perp_diag *diag, const perp_node *at, const perp_mode
   for (int i = 1; i < figure->n && from->scale > 0; i++) {
     if (figure->segment[i].parent != 0 || !motion_anchors(model, body[0], body[i], &place, &other))
       continue;
-    const double *offset = figure->bone[figure->segment[i].joint];
+    const double *offset = figure->nodes.bone[figure->segment[i].joint];
     for (int k = 0; k < 3; k++) from->origin[k] = place[k] - from->scale * offset[k];
     return true;
   }

@@ -3,6 +3,7 @@
 #include "experiments/import/skeleton.h"
 
 #include "experiments/base/files.h"
+#include "experiments/import/asf.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading the folder of a lesson. */
 #include "experiments/lessons/lesson.h"
+#include "experiments/lessons/lesson_text.h"
 
 #include "experiments/base/files.h"
 #include "experiments/base/numbers.h"

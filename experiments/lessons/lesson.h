@@ -121,15 +121,6 @@ void perp_lesson_free(perp_lesson *lesson);
  * Errors are in diag with their lines. */
 void perp_lesson_examine(perp_ctx *ctx, const perp_lesson *lesson, perp_diag *diag);
 
-/* ---- Markdown on a terminal ---- */
-
-/* The text below the heading "# NAME", in pool; NULL: there is none. */
-const char *perp_lesson_section(perp_pool *pool, const char *markdown, const char *name);
-/* A text with `code`, *emphasis* and $mathematics$ in ASCII, in pool. */
-const char *perp_lesson_plain(perp_pool *pool, const char *text);
-/* Markdown, wrapped at the width of the terminal. */
-void perp_lesson_print(perp_pool *pool, const char *markdown, FILE *out);
-
 /* ---- what a lesson computes ---- */
 
 /* Run the study of a lesson with further settings ("stab=post") in the folder dir.  Nothing is

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Markdown and its mathematics as plain text.  The page sets the same source (markdown.ts). */
+#include "experiments/lessons/lesson_text.h"
+
 #include "experiments/base/table.h"
-#include "experiments/lessons/lesson.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Figures, drawn by gnuplot run as a program.  Beside each picture stay its .gp and .csv, so that
- * it can be redrawn and restyled without perp. */
+/* Figures: curves over axes (plot_draw.h draws them). */
 #ifndef PERP_REPORT_PLOT_H
 #define PERP_REPORT_PLOT_H
 
@@ -48,16 +47,10 @@ typedef struct perp_figure {
 #define PERP_PLOT_PAGE   17.5
 #define PERP_PLOT_COLUMN 8.4
 
-/* "svg", "pdf", "png", "tikz", NULL */
-extern const char *const perp_figure_formats[];
-
-/* How many of its points can be drawn: finite ones, above 0 on logarithmic axes. */
+/* Can point i be drawn: is it finite, and above 0 on logarithmic axes? */
+bool perp_curve_drawable(const perp_figure *figure, const perp_curve *curve, int i);
+/* How many can: of a curve, of all. */
+int perp_curve_points(const perp_figure *figure, const perp_curve *curve);
 int perp_figure_points(const perp_figure *figure);
-
-/* Write DIR/<id>.gp and DIR/<id>.csv and run gnuplot once for each format of a comma list out of
- * svg, pdf, png, tikz.  PERP_ERR_EXTERNAL with the reason when gnuplot is missing, refuses or
- * leaves no picture, PERP_ERR_ARG when there is no point to draw. */
-perp_status perp_figure_draw(perp_ctx *ctx, const perp_figure *figure, const char *dir,
-                             const char *formats);
 
 #endif

@@ -4,7 +4,7 @@
 #define PERP_REPORT_PAGE_H
 
 #include "experiments/pages/csv.h"
-#include "experiments/pages/plot.h"
+#include "experiments/pages/plot_draw.h"
 #include "experiments/answers/headline.h"
 #include "experiments/base/progress.h"
 

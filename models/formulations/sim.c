@@ -23,7 +23,6 @@
 #include "models/stepping/formulation.h"
 #include "models/contact/step/switches.h"
 #include "models/engines/engine_sim.h"
-#include "models/formulations/step_forces.h"
 #include "models/formulations/stop_cause.h"
 #include "models/multibody/servos.h"
 #include "models/stepping/derivative.h"

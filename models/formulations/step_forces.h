@@ -10,11 +10,6 @@
 extern "C" {
 #endif
 
-/* Of the steps of a simulation.  Joint coordinates with contacts, limits or motors have means. */
-perp_forces_time perp_sim_forces_time(const perp_sim *sim);
-/* Are the joints exact by their coordinates, without multipliers? */
-bool perp_sim_joint_coordinates(const perp_sim *sim);
-
 /* All contacts of two bodies: force [N] on body b and torque [N m] about `point` [m], world axes;
  * body a < b, which may be the world, gets the opposite.  point: the mean of the contact points,
  * weighted with their normal forces. */

@@ -47,15 +47,6 @@ perp_status perp_scene_finish(perp_ctx *ctx, perp_scene *scene, double gravity, 
 /* A joint whose axes in both frames are coordinate axis 0, 1 or 2. */
 perp_joint_def perp_scene_joint(perp_joint_kind kind, const char *name, int a, int b, int axis);
 
-/* ---- places ---- */
-
-/* (x, y, height) to coordinates: in the plane y is left out. */
-void perp_scene_point(int dim, const double p[3], double x[3]);
-/* To the coordinates and rates of body b in (q, v). */
-void perp_planar_state(int dim, int b, const perp_planar *planar, double *q, double *v);
-/* The definition of a body that is in the state of body b of (q, v). */
-perp_body_def perp_body_at(int dim, perp_mass mass, int b, const double *q, const double *v);
-
 /* ---- links that move in one vertical plane ---- */
 
 /* Serial links: link i starts at the end of link i-1 (the first at the origin) and makes the angle

@@ -2,7 +2,7 @@
 /* Gauges that several scenes share.  A gauge is one block of memory with all it needs; its first
  * `size` bytes are put back to what they were when a run starts. */
 #include "models/geometry/kinematics.h"
-#include "models/scenes/scene_builder.h"
+#include "models/scenes/gauges.h"
 
 #include <math.h>
 #include <stdlib.h>

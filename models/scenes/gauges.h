@@ -2,23 +2,17 @@
 /* Gauges that scenes share: figures of their own by which a run is judged where the truth is no
  * trajectory.  Each adds a gauge to the scene, whose model is finished; PERP_ERR_NOMEM: there is no
  * room (PERP_SCENE_GAUGES).
- *
- * Points are (x, y, height): world coordinates (x, y, z) in space; in the plane y is left out and
- * the point is (x, height). */
+ */
 #ifndef PERP_GAUGES_H
 #define PERP_GAUGES_H
 
+#include "models/scenes/places.h"
 #include "models/scenes/scene.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* One body that moves in the vertical plane: centre of mass (x, height), angle from +x to the
- * height, and their rates. */
-typedef struct perp_planar {
-  double x, height, angle, vx, vheight, rate;
-} perp_planar;
 /* The gauge is a copy of user [size bytes], which sample and value (as in scene.h) get; each run
  * starts with it as it is here. */
 perp_status perp_gauge_add(perp_ctx *ctx, perp_scene *scene, const char *metric, const void *user,

@@ -284,6 +284,11 @@ const perp_redundant *perp_sim_redundant(const perp_sim *sim);
 bool perp_sim_resolved(const perp_sim *sim, char *text, size_t size);
 /* Mechanical energy as the engine itself has it, J; NaN: it does not say, or it is no engine. */
 double perp_sim_engine_energy(const perp_sim *sim);
+/* The time of the forces of steps.  Joint coordinates with contacts, limits or motors have means.
+ */
+perp_forces_time perp_sim_forces_time(const perp_sim *sim);
+/* Are the joints exact by their coordinates, without multipliers? */
+bool perp_sim_joint_coordinates(const perp_sim *sim);
 /* Simulation groups; NULL when the formulation has none.  Valid until the next call. */
 const perp_group_count *perp_sim_groups(const perp_sim *sim);
 /* 0 <= i < groups of the count. */

@@ -4,7 +4,8 @@
  * detection, the order of free flight and joints, and another formulation on a stack. */
 #include "experiments/scenes/scene_file.h"
 #include "models/collision/collision.h"
-#include "models/formulations/schemes/ipc.h"
+#include "models/formulations/schemes/ipc_touch.h"
+#include "models/geometry/shapes_private.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The readers of ASF and AMC files on arbitrary bytes: a skeleton, behind a line "====" its motion.
  * A figure is built, written as BVH and read again, or there is one message. */
+#include "experiments/import/asf.h"
 #include "experiments/import/figure.h"
 #include "tests/fuzz/replay.h"
 

@@ -2,6 +2,7 @@
 /* ASF skeletons and AMC motions: places against a kinematics of its own for random skeletons, the
  * same motion as a BVH file, a pendulum in closed form, damaged files by their message. */
 #include "experiments/import/figure.h"
+#include "experiments/import/asf.h"
 #include "experiments/import/skeleton.h"
 #include "models/geometry/kinematics.h"
 #include "experiments/base/files.h"

@@ -3,7 +3,7 @@
 #include "models/models.h"
 #include "experiments/pages/csv.h"
 #include "experiments/results/order.h"
-#include "experiments/pages/plot.h"
+#include "experiments/pages/plot_draw.h"
 #include "experiments/pages/latex.h"
 #include "experiments/pages/styles.h"
 #include "experiments/study/words.h"

@@ -2,7 +2,7 @@
 /* What keeps a received folder data: words for shells, files that follow no link, temporary
  * folders, texts in scripts of gnuplot, the hash of a page's policy. */
 #include "experiments/pages/gnuplot.h"
-#include "experiments/pages/plot.h"
+#include "experiments/pages/plot_draw.h"
 #include "experiments/pages/sha256.h"
 #include "experiments/base/shell.h"
 #include "experiments/base/json.h"

@@ -18,6 +18,8 @@
  * of a body the program makes no difference, and beyond it this is the side of eps where they open.
  */
 #include "models/contact/step/velocity_derivative.h"
+#include "models/contact/step/velocity_derivative_residual.h"
+#include "models/contact/step/velocity_derivative_rows.h"
 
 #include "models/contact/step/islands_problem.h"
 

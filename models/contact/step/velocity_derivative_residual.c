@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The rows of a step and of its passes on positions at a state beside the start, unknowns and
  * active set held (velocity_derivative.c). */
-#include "models/contact/step/velocity_derivative.h"
+#include "models/contact/step/velocity_derivative_residual.h"
 
 #include "models/contact/step/islands_problem.h"
 

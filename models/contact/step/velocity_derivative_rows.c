@@ -8,7 +8,7 @@
  * margin, which must not fall.  Friction below its bound by more than KINK of it sticks, a contact
  * faster than KINK of the speed slides; one that does neither has the rows of sticking and the
  * margin mu P_n - |P_t|. */
-#include "models/contact/step/velocity_derivative.h"
+#include "models/contact/step/velocity_derivative_rows.h"
 
 #include "models/contact/step/islands_problem.h"
 

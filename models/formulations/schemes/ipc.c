@@ -13,10 +13,11 @@
  *      f' (u) = 2 u / e - u^2 / e^2 for u < e = h eps_v, else 1,
  *
  * y = v + h M^-1 f of the start; K = kappa times the heaviest mass; d_k the distances of vertices
- * and shapes and of edges and edges (ipc.h), w their mollifier; u_k the tangential displacement in
- * the step of two points that touched, and L_k = -K w b'(d_k) their force, h^2 included, when they
- * were looked at: at the start of the step, and where it is made `friction_iterations` times at the
- * end of the one before.  Then v = x / h.  The force of a contact is -K w b'(d) / h^2.
+ * and shapes and of edges and edges (ipc_touch.h), w their mollifier; u_k the tangential
+ * displacement in the step of two points that touched, and L_k = -K w b'(d_k) their force, h^2
+ * included, when they were looked at: at the start of the step, and where it is made
+ * `friction_iterations` times at the end of the one before.  Then v = x / h.  The force of a
+ * contact is -K w b'(d) / h^2.
  *
  * Newton's method, with joints as rows of its saddle point system,
  *
@@ -47,7 +48,8 @@
  * eigenvalue problem of 9 for each contact where it is projected, and per trial of the line search
  * all near pairs.  Fails: max-iter; stalled, where no part of a step makes E less; singular;
  * rotations of 3 rad and more in a step (unsuited).  The state then is that of the start. */
-#include "models/formulations/schemes/ipc.h"
+#include "models/formulations/schemes/ipc_energy.h"
+#include "models/formulations/schemes/ipc_shapes.h"
 
 #include "models/contact/step/belts.h"
 

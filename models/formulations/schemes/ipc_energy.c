@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The incremental potential E, its gradient and its Hessian or what bounds that (the equations:
  * ipc.c). */
-#include "models/formulations/schemes/ipc.h"
+#include "models/formulations/schemes/ipc_energy.h"
 
 #include <float.h>
 #include <lapacke.h>

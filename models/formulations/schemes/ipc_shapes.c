@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which models incremental potential contact serves, and its thinner shapes. */
-#include "models/formulations/schemes/ipc.h"
+#include "models/formulations/schemes/ipc_shapes.h"
 
 static bool ipc_has_core(const perp_shape *shape)
 {

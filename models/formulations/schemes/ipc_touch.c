@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Distances of features and their derivatives. */
-#include "models/formulations/schemes/ipc.h"
+#include "models/formulations/schemes/ipc_touch.h"
+
+#include "models/collision/pairs.h"
+#include "models/geometry/shapes_private.h"
 
 #include <string.h>
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/answers/findings_parts.h"
+#include "experiments/answers/finding.h"
 
 #include "experiments/study/words.h"
 
 #include <math.h>
 #include <string.h>
+
+const char *const perp_found_names[] = { "stated", "alone", "factor",   "noise", "same", "winner",
+                                         "answer", "order", "failures", "floor", NULL };
 
 perp_finding *findings_add(struct writing *w, int rank, perp_found_kind kind, const char *text)
 {
