@@ -11,10 +11,12 @@
  * that overlap -sigma is the least of many local minima of h on the sphere.  Every unit d bounds
  * sigma from below.
  *
- *      convex_point.c   a point and a cylinder or a cone, in closed form
+ *      convex_point.c   a point and a cylinder or a cone, in closed form; a ball in a body, which
+ *                       proves a depth without a search
  *      convex_gjk.c     a start for disjoint bodies (Gilbert, Johnson, Keerthi 1988)
  *      convex_expand.c  all basins of bodies that overlap, by inner polytopes of A - B (van den
  * Bergen 2001) convex_descend.c the lowest point of one basin, from any direction in it
+ *      convex_near.c    segments, cylinders and cones by their features, without a search
  *      convex_polish.c  Newton's method on the smooth pieces that meet at the optimum
  *      convex_witness.c points of both on one line, where several pieces of each meet
  *      convex_patch.c   what of the two bodies lies against each other: a point, a segment or a
@@ -164,6 +166,18 @@ void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
 /* Signed distance of the point x from a cylinder or a cone; n: outward normal at y, the nearest
  * point of its surface. */
 double perp_convex_point(const perp_convex *convex, const double x[3], double n[3], double y[3]);
+
+/* Does a ball of radius best->h around a point of one core that is farthest along best->d lie in
+ * the other core?  Then h >= best->h everywhere: best->h is the depth, with the points best->a and
+ * b, and no other basin is lower.  False says nothing. */
+bool perp_convex_inscribed(const perp_convex *a, const perp_convex *b, perp_convex_best *best);
+
+/* ---- convex_near.c ---- */
+
+/* The signed distance of segments, cylinders and cones: true with *best proved, or any bound above
+ * `enough`; false: the search above is needed, and *best is a start no worse than before. */
+bool perp_convex_near(const perp_convex *a, const perp_convex *b, double size, double enough,
+                      perp_convex_best *best);
 
 /* ---- distance.c ---- */
 

@@ -357,13 +357,14 @@ void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
   x.n_vertices = x.n_faces = x.n_basins = 0;
   x.many = expand_many(a) || expand_many(b);
   if (!perp_convex_on_end(a, b, best)) expand_descend(&x, best->d, 0, NULL, true);
+  if (perp_convex_inscribed(a, b, best)) return;
   const double start = best->h;
   expand_flats(&x, a, 1);
   expand_flats(&x, b, -1);
   perp_convex_ends(a, b, 0, best);
   if (best->h < start && !perp_convex_on_end(a, b, best))
     expand_descend(&x, best->d, 0, NULL, true);
-  if (!expand_start(&x)) return;
+  if (perp_convex_inscribed(a, b, best) || !expand_start(&x)) return;
   while (x.n_vertices < (x.many ? VERTICES : SMOOTH)) {
     int low = -1;
     for (int f = 0; f < x.n_faces; f++)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { CORNERS = 4 };
+static const double SLACK = 4e-15; /* of both bodies: rounding of a distance */
 
 /* the polygon but for the axis, from the bottom to the top: along the axis, and from it; returns
  * the number of corners */
@@ -58,4 +59,65 @@ double perp_convex_point(const perp_convex *convex, const double x[3], double n[
     y[i] = convex->c[i] + foot[0] * convex->u[i] + foot[1] * e[i];
   }
   return distance;
+}
+
+/* Is the ball of radius h around x in the core, up to slack?  d: the direction in which it touches
+ * the surface if it is. */
+static bool point_holds(const perp_convex *convex, const double x[3], const double d[3], double h,
+                        double slack)
+{
+  double n[3], y[3], m[3], r[3], least = HUGE_VAL;
+  switch (convex->kind) {
+  case PERP_CONVEX_CYLINDER:
+  case PERP_CONVEX_CONE:
+    return -perp_convex_point(convex, x, n, y) >= h - slack;
+  case PERP_CONVEX_HULL:
+    perp_sub(x, convex->x, r);
+    perp_turn_back(3, convex->R, r, m);
+    for (int f = 0; f < convex->hull->n_faces; f++)
+      if (!(convex->hull->d[f] - perp_dot(3, convex->hull->n + 3 * f, m) >= h - slack))
+        return false;
+    return true;
+  case PERP_CONVEX_ELLIPSOID:
+    /* of the points y on it with (I - t M) y = x that is the nearest one where I - t M is not
+     * indefinite; M: of its quadric, t = h |E^T d| */
+    perp_convex_support(convex, d, y);
+    perp_along(y, -h, d, r);
+    perp_sub(r, x, r);
+    perp_turn_back(3, convex->E, d, m);
+    for (int k = 0; k < 3; k++)
+      least = fmin(least, perp_dot(3, convex->E + 3 * k, convex->E + 3 * k));
+    return perp_norm(r) <= slack && h * perp_norm(m) <= least;
+  default:
+    return false;
+  }
+}
+
+/* With the point x of one body; sign 1: of b, in a. */
+static bool point_inscribed(const perp_convex *of, const double x[3], double sign, double slack,
+                            perp_convex_best *best)
+{
+  const double d[3] = { sign * best->d[0], sign * best->d[1], sign * best->d[2] };
+  if (!point_holds(of, x, d, best->h, slack)) return false;
+  double y[3];
+  perp_along(x, best->h, d, y); /* where the ball touches the plane along d that bounds `of` */
+  if (!best->exact) {
+    memcpy(sign > 0 ? best->b : best->a, x, 3 * sizeof *x);
+    memcpy(sign > 0 ? best->a : best->b, y, sizeof y);
+  }
+  best->off = best->exact ? best->off : 0;
+  best->exact = true;
+  return true;
+}
+
+bool perp_convex_inscribed(const perp_convex *a, const perp_convex *b, perp_convex_best *best)
+{
+  const double slack = SLACK * (a->size + b->size + perp_norm(b->c));
+  perp_convex_vertex at;
+  if (!(best->h >= 0)) return false;
+  if (best->exact &&
+      (point_inscribed(a, best->b, 1, slack, best) || point_inscribed(b, best->a, -1, slack, best)))
+    return true;
+  perp_convex_vertex_at(a, b, best->d, &at);
+  return point_inscribed(a, at.b, 1, slack, best) || point_inscribed(b, at.a, -1, slack, best);
 }

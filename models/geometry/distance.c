@@ -296,6 +296,7 @@ double perp_convex_distance(const perp_convex *a, const perp_convex *b, double e
   const bool apart = best.h < 0 && perp_convex_on_end(a, b, &best);
   perp_convex_open open = { 0 };
   if (!(-best.h - round > enough) && !apart &&
+      !perp_convex_near(a, b, fmax(a->size, b->size), enough + round, &best) &&
       !perp_convex_gjk(a, b, fmax(a->size, b->size), enough + round, &best, &open))
     perp_convex_expand(a, b, size, &best, &open);
   if (!best.exact) perp_convex_ends(a, b, 1e-14 * (a->size + b->size + len), &best);
