@@ -7,7 +7,7 @@
 int perp_chains_follow(perp_model *model, const perp_eval *eval)
 {
   int worst = -1, changed = 0;
-  for (int i = 0; i < model->n_joints && model->n_chains > 0; i++) {
+  for (int i = 0; i < model->n_joints && model->chains.n > 0; i++) {
     const perp_joint *joint = &model->joint[i];
     bool hinges = false;
     if (joint->chain == NULL) continue;

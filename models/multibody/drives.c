@@ -574,9 +574,9 @@ void perp_model_follow(perp_model *model, const double *q)
   if (q == NULL)
     for (int i = 0; i < model->n_drives + model->n_axes; i++)
       model->sim.angle[i] = model->drive[i].zero;
-  for (int i = 0; q == NULL && i < model->n_chains; i++)
-    perp_chain_start(&model->chain[i], NULL, &model->sim.chain[i]);
-  if (q == NULL || model->n_drives + model->n_axes + model->n_chains == 0) return;
+  for (int i = 0; q == NULL && i < model->chains.n; i++)
+    perp_chain_start(&model->chains.chain[i], NULL, &model->sim.chain[i]);
+  if (q == NULL || model->n_drives + model->n_axes + model->chains.n == 0) return;
   perp_eval_poses(&eval, model, 0, q);
   perp_chains_follow(model, &eval);
   for (int i = 0; i < model->n_drives + model->n_axes; i++)

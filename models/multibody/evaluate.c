@@ -14,7 +14,7 @@ void perp_eval_layout(perp_eval *eval, const perp_model *model, perp_arena *aren
   eval->Ct = PERP_CARVE(arena, double, model->driven ? model->m : 0);
   eval->J = PERP_CARVE(arena, double, model->pattern.nnz_J);
   eval->C = PERP_CARVE(arena, double, model->m);
-  eval->chain = PERP_CARVE(arena, perp_chain_at, model->n_chains);
+  eval->chain = PERP_CARVE(arena, perp_chain_at, model->chains.n);
   perp_cells_layout(&eval->cells, model, arena);
 }
 
@@ -34,11 +34,11 @@ perp_blocks perp_model_pattern(const perp_model *model)
     .jgrp = model->pattern.jgrp,
     .tptr = model->pattern.tptr,
     .tsub = model->pattern.tsub,
-    .M = model->M,
-    .Minv = model->Minv,
+    .M = model->masses.M,
+    .Minv = model->masses.Minv,
     .s = model->soft.any ? model->soft.softness : NULL,
-    .diag = model->diagonal,
-    .flat = model->flat,
+    .diag = model->masses.diagonal,
+    .flat = model->masses.flat,
   };
 }
 

@@ -16,13 +16,13 @@ static void finish_layout(void *model, perp_arena *arena)
   m->joint = PERP_CARVE(arena, perp_joint, nc);
   m->rows = PERP_CARVE(arena, perp_row, m->m);
   m->drive = PERP_CARVE(arena, perp_drive, m->n_drives + m->n_axes);
-  m->diagonal = PERP_CARVE(arena, unsigned char, nb);
+  m->masses.diagonal = PERP_CARVE(arena, unsigned char, nb);
   PERP_DOUBLES(arena, m->n_drives + m->n_axes, &m->sim.angle);
-  m->chain = PERP_CARVE(arena, perp_chain, m->n_chains);
-  m->sim.chain = PERP_CARVE(arena, perp_chain_memory, m->n_chains);
+  m->chains.chain = PERP_CARVE(arena, perp_chain, m->chains.n);
+  m->sim.chain = PERP_CARVE(arena, perp_chain_memory, m->chains.n);
   PERP_DOUBLES(arena, m->nq, &m->q0);
-  PERP_DOUBLES(arena, m->nv, &m->v0, &m->flat);
-  PERP_DOUBLES(arena, nb * square, &m->M, &m->Minv);
+  PERP_DOUBLES(arena, m->nv, &m->v0, &m->masses.flat);
+  PERP_DOUBLES(arena, nb * square, &m->masses.M, &m->masses.Minv);
   PERP_DOUBLES(arena, m->m, &m->soft.softness, &m->soft.stiffness, &m->soft.damping);
   PERP_INTS(arena, nb + 1, &m->pattern.bptr, &m->pattern.mptr, &m->pattern.tptr);
   PERP_INTS(arena, nc + 1, &m->pattern.cptr, &m->pattern.jptr);
@@ -51,8 +51,8 @@ static bool is_diagonal(int d, const double *W)
 static void fill_bodies(perp_model *model)
 {
   int d = model->dim, n = model->nvb;
-  memset(model->M, 0, (size_t)(model->n_bodies * n * n) * sizeof *model->M);
-  memset(model->Minv, 0, (size_t)(model->n_bodies * n * n) * sizeof *model->Minv);
+  memset(model->masses.M, 0, (size_t)(model->n_bodies * n * n) * sizeof *model->masses.M);
+  memset(model->masses.Minv, 0, (size_t)(model->n_bodies * n * n) * sizeof *model->masses.Minv);
   for (int b = 0; b <= model->n_bodies; b++) {
     model->pattern.bptr[b] = b * n;
     model->pattern.mptr[b] = b * n * n;
@@ -60,7 +60,8 @@ static void fill_bodies(perp_model *model)
   for (int b = 0; b < model->n_bodies; b++) {
     const perp_body_def *def = &model->body_def[b];
     perp_inertia *in = &model->inertia[b];
-    double *M = model->M + model->pattern.mptr[b], *Minv = model->Minv + model->pattern.mptr[b];
+    double *M = model->masses.M + model->pattern.mptr[b],
+           *Minv = model->masses.Minv + model->pattern.mptr[b];
     double *q = model->q0 + b * model->nqb, *v = model->v0 + b * n;
     in->mass = def->mass.mass;
     for (int i = 0; i < 3; i++)
@@ -84,8 +85,8 @@ static void fill_bodies(perp_model *model)
         M[(d + i) + (d + j) * n] = in->I[at];
         Minv[(d + i) + (d + j) * n] = in->Iinv[at];
       }
-    model->diagonal[b] = is_diagonal(n, M) && is_diagonal(n, Minv);
-    for (int i = 0; i < n; i++) model->flat[b * n + i] = Minv[i + i * n];
+    model->masses.diagonal[b] = is_diagonal(n, M) && is_diagonal(n, Minv);
+    for (int i = 0; i < n; i++) model->masses.flat[b * n + i] = Minv[i + i * n];
     for (int i = 0; i < model->rates; i++) v[d + i] = def->w[d == 3 ? i : 2];
     if (d == 3)
       memcpy(q + 3, def->quat, sizeof def->quat);
@@ -112,7 +113,7 @@ static void fill_chain(perp_model *model, int i, int place)
 {
   const perp_joint_def *def = &model->joint_def[i];
   perp_joint *joint = &model->joint[i];
-  perp_chain *chain = &model->chain[place];
+  perp_chain *chain = &model->chains.chain[place];
   perp_chain_compile(def, model->dim, def->a < 0 ? NULL : model->q0 + def->a * model->nqb,
                      def->b < 0 ? NULL : model->q0 + def->b * model->nqb, chain);
   perp_chain_start(chain, NULL, &model->sim.chain[place]);
@@ -319,7 +320,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   }
   m->nq = m->n_bodies * m->nqb;
   m->nv = m->n_bodies * m->nvb;
-  m->m = m->pattern.nnz_J = m->pattern.n_subs = m->n_axes = m->n_chains = 0;
+  m->m = m->pattern.nnz_J = m->pattern.n_subs = m->n_axes = m->chains.n = 0;
   m->driven = m->motions.n > 0;
   m->axes = &perp_axes_call;
   for (int i = 0; i < m->n_joints; i++) {
@@ -329,7 +330,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
     for (int k = 0; k < bodies; k++) moving += body[k] >= 0;
     m->driven = m->driven || perp_joint_plugin_moves(def);
     m->n_axes += perp_axes_count(m, i);
-    m->n_chains += perp_chain_is(def);
+    m->chains.n += perp_chain_is(def);
     m->m += rows;
     m->pattern.n_subs += moving;
     m->pattern.nnz_J += rows * m->nvb * moving;

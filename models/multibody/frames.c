@@ -61,5 +61,5 @@ void perp_eval_poses(perp_eval *eval, const perp_model *model, double t, const d
     for (int b = 0; b < model->n_bodies; b++) perp_pose_of(3, q + 7 * b, &eval->pose[b]);
   else
     for (int b = 0; b < model->n_bodies; b++) perp_pose_of(2, q + 3 * b, &eval->pose[b]);
-  if (model->n_chains > 0) perp_chains_evaluate(model, eval);
+  if (model->chains.n > 0) perp_chains_evaluate(model, eval);
 }

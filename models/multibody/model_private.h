@@ -214,13 +214,23 @@ typedef struct perp_carried {
   int *block; /* owns all */
 } perp_carried;
 
+typedef struct perp_chains { /* set by finish, of joints in turn */
+  int n;
+  struct perp_chain *chain; /* [n] */
+} perp_chains;
+
+typedef struct perp_masses {
+  double *M, *Minv;        /* blocks of bodies */
+  unsigned char *diagonal; /* [bodies] are M_b and its inverse? */
+  double *flat;            /* [nv] the diagonals of Minv */
+} perp_masses;
+
 struct perp_model {
   int dim, rates, nqb, nvb;
   double gravity;
   int n_bodies, n_joints, n_forces, n_shapes, n_drives;
   int n_axes; /* set by finish: axes of couplings and armatures, behind the drives */
-  int n_chains;
-  struct perp_chain *chain;           /* [n_chains], set by finish, of joints in turn */
+  perp_chains chains;
   const struct perp_axes_calls *axes; /* set by finish: their rows, for who stands below them */
   perp_body_def *body_def;
   perp_joint_def *joint_def;
@@ -249,9 +259,7 @@ struct perp_model {
   perp_carried carried;
   perp_shape *shape; /* [n_shapes] */
   double *q0, *v0;
-  double *M, *Minv;
-  unsigned char *diagonal; /* [bodies] are M_b and its inverse? */
-  double *flat;            /* [nv] the diagonals of Minv */
+  perp_masses masses;
   perp_simulated sim;
   perp_eval eval; /* of the public functions */
 };

@@ -247,7 +247,7 @@ static void reduced_create_layout(void *tree, perp_arena *arena)
   perp_reduced_tree *t = tree;
   t->node = PERP_CARVE(arena, node, t->n);
   t->cut = PERP_CARVE(arena, bool, t->model->n_joints);
-  t->chain = PERP_CARVE(arena, perp_chain, t->model->n_chains < t->n ? t->model->n_chains : t->n);
+  t->chain = PERP_CARVE(arena, perp_chain, t->model->chains.n < t->n ? t->model->chains.n : t->n);
 }
 
 perp_status perp_reduced_create(perp_ctx *ctx, const perp_model *model, perp_reduced_tree **out)

@@ -76,7 +76,7 @@ static perp_status constrained_factor(perp_constrained *k, perp_stats *stats)
   constrained_count(k, stats);
   k->factor_reason = stats->reason;
   k->factored = status == PERP_OK && stats->reason > 0 ? k->e : NULL;
-  k->kkt_s += perp_constrained_clock(k) - start;
+  k->spent.kkt += perp_constrained_clock(k) - start;
   return status;
 }
 
@@ -93,7 +93,7 @@ static perp_status constrained_solve(perp_constrained *k, const double *f, const
   else
     status = perp_kkt_solve(k->ctx, k->kkt, B, f, c, a, lambda, stats);
   constrained_count(k, stats);
-  k->kkt_s += perp_constrained_clock(k) - start;
+  k->spent.kkt += perp_constrained_clock(k) - start;
   return status;
 }
 
@@ -125,7 +125,7 @@ static perp_status stab_linearize(void *user, double t, const double *q, perp_st
   *stats = (perp_stats){ 0 };
   const perp_status status = perp_kkt_factor(k->ctx, k->kkt, &k->unweighted, stats);
   constrained_count(k, stats);
-  k->kkt_s += perp_constrained_clock(k) - start;
+  k->spent.kkt += perp_constrained_clock(k) - start;
   return status;
 }
 
@@ -333,7 +333,7 @@ void perp_constrained_restart(perp_constrained *k)
   k->reason = PERP_EXACT;
   k->status = PERP_OK;
   k->count = (perp_stats){ .reason = PERP_EXACT, .residual = (double)NAN };
-  k->assembly_s = k->kkt_s = k->step_s = 0;
+  k->spent.assembly = k->spent.kkt = k->spent.step = 0;
   memset(k->lambda, 0, (size_t)k->model->m * sizeof *k->lambda);
 }
 
@@ -396,7 +396,7 @@ void perp_constrained_at(perp_constrained *k, double t, const double *q)
   perp_eval_at(k->e, k->model, t, q);
   memcpy(k->q_at[i], q, size);
   k->known[i] = true;
-  k->assembly_s += perp_constrained_clock(k) - start;
+  k->spent.assembly += perp_constrained_clock(k) - start;
 }
 
 /* Do redundant joints contradict each other?  Not when the violation r of J a = c is below 1e-3
@@ -593,7 +593,7 @@ perp_status perp_constrained_step(perp_ctx *ctx, perp_constrained *k, perp_ode *
   k->reason = PERP_EXACT;
   k->status = PERP_OK;
   perp_ode_stop stop = perp_ode_step(ctx, ode, t_max, &stats);
-  k->step_s += perp_constrained_clock(k) - start;
+  k->spent.step += perp_constrained_clock(k) - start;
   if (stop == PERP_ODE_STOPPED) {
     info->reason = k->reason < 0 ? k->reason : stats.reason;
     if (info->reason >= 0) info->reason = PERP_INVALID_STATE;
@@ -651,8 +651,8 @@ void perp_constrained_put_back(perp_constrained *k)
 void perp_constrained_timing(perp_constrained *k, bool on, perp_times *times)
 {
   if (times != NULL)
-    *times = (perp_times){ .assembly = k->assembly_s,
-                           .kkt = k->kkt_s,
-                           .integrate = k->step_s - k->assembly_s - k->kkt_s };
+    *times = (perp_times){ .assembly = k->spent.assembly,
+                           .kkt = k->spent.kkt,
+                           .integrate = k->spent.step - k->spent.assembly - k->spent.kkt };
   k->timing = on;
 }

@@ -76,7 +76,9 @@ typedef struct perp_constrained {
   perp_status status; /* of a call that could not work at all */
   perp_stats count;
   bool timing;
-  double assembly_s, kkt_s, step_s;
+  struct { /* s */
+    double assembly, kkt, step;
+  } spent;
 } perp_constrained;
 
 /* Create the solvers of parts (stab must be set, and kkt but for coordinates) for the model.
@@ -173,7 +175,7 @@ PERP_INLINE double perp_constrained_clock(const perp_constrained *k)
 /* The same without that of the KKT solver. */
 PERP_INLINE double perp_constrained_own_clock(const perp_constrained *k)
 {
-  return perp_constrained_clock(k) - k->kkt_s;
+  return perp_constrained_clock(k) - k->spent.kkt;
 }
 
 #endif

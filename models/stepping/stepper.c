@@ -155,7 +155,7 @@ static void stepper_take(perp_stepper *s, double end)
 static void stepper_report(perp_stepper *s, double start, perp_step_info *info)
 {
   perp_constrained *k = &s->k;
-  k->step_s += perp_constrained_clock(k) - start;
+  k->spent.step += perp_constrained_clock(k) - start;
   k->count.reason = info->reason;
   info->drift_pos_pre = k->drift;
   info->lambda = s->lambda;

@@ -25,8 +25,8 @@ static void turns_layout(void *ws, perp_arena *arena)
   perp_turns *turns = ws;
   turns->pose = PERP_CARVE(arena, perp_pose, turns->view.n_bodies + 1);
   PERP_DOUBLES(arena, turns->view.n_drives + turns->view.n_axes, &turns->angle, &turns->from);
-  turns->chain = PERP_CARVE(arena, perp_chain_memory, turns->view.n_chains);
-  turns->chain_from = PERP_CARVE(arena, perp_chain_memory, turns->view.n_chains);
+  turns->chain = PERP_CARVE(arena, perp_chain_memory, turns->view.chains.n);
+  turns->chain_from = PERP_CARVE(arena, perp_chain_memory, turns->view.chains.n);
 }
 
 perp_status perp_turns_create(perp_ctx *ctx, perp_model *model, perp_model **view, perp_turns **out)
@@ -38,15 +38,15 @@ perp_status perp_turns_create(perp_ctx *ctx, perp_model *model, perp_model **vie
   *view = model;
   const int coordinates = model->n_drives + model->n_axes;
   for (int i = 0; i < coordinates; i++) n += perp_drive_turns(model, i);
-  if (n == 0 && model->n_chains == 0) return PERP_OK;
+  if (n == 0 && model->chains.n == 0) return PERP_OK;
   PERP_TRY(perp_workspace_create(ctx, "angles of joint actuators", &like, sizeof like, turns_layout,
                                  &ws));
   perp_turns *turns = ws;
   turns->view.sim.angle = turns->angle;
   turns->view.sim.chain = turns->chain;
-  if (model->n_chains > 0) turns->view.sim.chain_set = &turns->chain_set;
-  for (int i = 0; i < model->n_chains; i++)
-    perp_chain_start(&model->chain[i], NULL, &turns->chain_from[i]);
+  if (model->chains.n > 0) turns->view.sim.chain_set = &turns->chain_set;
+  for (int i = 0; i < model->chains.n; i++)
+    perp_chain_start(&model->chains.chain[i], NULL, &turns->chain_from[i]);
   perp_pose_or_world(model->dim, NULL, &turns->pose[0]);
   turns->eval.pose = turns->pose + 1;
   for (int i = 0; i < coordinates; i++) turns->from[i] = model->drive[i].zero;
@@ -65,7 +65,7 @@ void perp_turns_restart(perp_turns *turns)
 {
   const int coordinates = turns->view.n_drives + turns->view.n_axes;
   memcpy(turns->angle, turns->from, (size_t)coordinates * sizeof *turns->angle);
-  memcpy(turns->chain, turns->chain_from, (size_t)turns->view.n_chains * sizeof *turns->chain);
+  memcpy(turns->chain, turns->chain_from, (size_t)turns->view.chains.n * sizeof *turns->chain);
   turns->chain_set++;
 }
 
@@ -92,7 +92,7 @@ static void turns_poses(perp_turns *turns, int a, int b, const double *q)
 int perp_turns_near(const perp_turns *turns)
 {
   const perp_model *model = &turns->view;
-  for (int i = 0; i < model->n_joints && model->n_chains > 0; i++) {
+  for (int i = 0; i < model->n_joints && model->chains.n > 0; i++) {
     const perp_joint *joint = &model->joint[i];
     perp_chain_memory now;
     if (joint->chained &&
@@ -105,7 +105,7 @@ int perp_turns_near(const perp_turns *turns)
 int perp_turns_follow(perp_turns *turns, const double *q)
 {
   perp_model *model = &turns->view;
-  for (int i = 0; i < model->n_joints && model->n_chains > 0; i++)
+  for (int i = 0; i < model->n_joints && model->chains.n > 0; i++)
     if (model->joint[i].chain != NULL) turns_poses(turns, model->joint[i].a, model->joint[i].b, q);
   for (int i = 0; i < model->n_drives + model->n_axes; i++) {
     if (!perp_drive_turns(model, i)) continue;

@@ -389,7 +389,7 @@ static void inertia(void)
   for (int i = 0; i < 6; i++)
     for (int j = 0; j < 6; j++) {
       double sum = i == j ? -1 : 0;
-      for (int k = 0; k < 6; k++) sum += m->M[i + 6 * k] * m->Minv[k + 6 * j];
+      for (int k = 0; k < 6; k++) sum += m->masses.M[i + 6 * k] * m->masses.Minv[k + 6 * j];
       worst = fmax(worst, fabs(sum));
     }
   below(worst, 1e-15, "the inverse of a full inertia matrix");

@@ -18,9 +18,9 @@ static void drives_layout(void *ws, perp_arena *a)
   d->has_both = PERP_CARVE(a, bool, m->n_drives);
   PERP_DOUBLES(a, rows, &d->sign, &d->impulse, &d->kept[PERP_AT_START], &d->kept[PERP_AT_END]);
   d->open = PERP_CARVE(a, bool, rows);
-  d->stopped = PERP_CARVE(a, bool, m->n_drives);
+  d->stop.before = PERP_CARVE(a, bool, m->n_drives);
   PERP_DOUBLES(a, rows, &d->gap_start, &d->speed_start);
-  PERP_DOUBLES(a, m->n_drives, &d->slip_start, &d->stuck_h, &d->stuck_force);
+  PERP_DOUBLES(a, m->n_drives, &d->stop.slip, &d->stop.h, &d->stop.force);
   PERP_DOUBLES(a, m->n_drives, &d->force, &d->force_start, &d->rate_start, &d->pushed);
   d->Y = PERP_CARVE(a, double, alone * m->nv);
   d->A = PERP_CARVE(a, double, alone *alone);
@@ -86,8 +86,8 @@ void perp_drives_restart(perp_drives *d)
 {
   d->n = 0;
   d->h_before = 0;
-  d->stops = -1;
-  memset(d->stopped, 0, (size_t)d->model->n_drives * sizeof *d->stopped);
+  d->stop.now = -1;
+  memset(d->stop.before, 0, (size_t)d->model->n_drives * sizeof *d->stop.before);
   d->count = (perp_contact_count){ 0 };
   memset(d->force, 0, (size_t)d->model->n_drives * sizeof *d->force);
 }

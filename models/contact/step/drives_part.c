@@ -138,10 +138,10 @@ bool perp_drives_strike(perp_drives *d, const perp_constrained *k, const double 
                  rate = perp_island_row_product(m, &row, v);
     double velocity;
     perp_drive_error(m, k->e, i, x, d->part.t, &velocity);
-    d->slip_start[i] = rate - velocity;
+    d->stop.slip[i] = rate - velocity;
     struck |= isinf(def->max_force) && !perp_drive_is_servo(def) &&
               fabs(rate - velocity) > d->part.threshold * unit;
-    d->stuck_h[i] = 0;
+    d->stop.h[i] = 0;
     for (int side = DRIVES_LOWER; side <= DRIVES_UPPER; side++) {
       const int slot = DRIVES_ROWS_EACH * i + side;
       d->gap_start[slot] = side == DRIVES_LOWER ? x - def->lower : def->upper - x;
@@ -167,14 +167,14 @@ static double part_zero(double g0, double u, double g1, double h)
 static double part_stop(perp_drives *d, const perp_eval *end, int i, const double *v1)
 {
   const perp_drive_def *def = &d->model->drive_def[i];
-  const double h = d->part.h, slip = d->slip_start[i], most = def->max_force,
+  const double h = d->part.h, slip = d->stop.slip[i], most = def->max_force,
                brakes = (slip > 0 ? -1 : 1) * d->impulse[DRIVES_ROWS_EACH * i + DRIVES_MOTOR] / h;
-  if (perp_drive_is_servo(def) || !(most > 0) || !isfinite(most) || slip == 0 || d->stopped[i])
+  if (perp_drive_is_servo(def) || !(most > 0) || !isfinite(most) || slip == 0 || d->stop.before[i])
     return HUGE_VAL;
-  const double before = d->stuck_h[i], force = d->stuck_force[i];
+  const double before = d->stop.h[i], force = d->stop.force[i];
   if (brakes < most * (1 - BOUND)) {
-    d->stuck_h[i] = h;
-    d->stuck_force[i] = brakes;
+    d->stop.h[i] = h;
+    d->stop.force[i] = brakes;
     if (!(before > 0) || before == h || force == brakes) return h / 2;
     const double beta = (brakes - force) / (1 / h - 1 / before), alpha = brakes - beta / h;
     return beta / (most - alpha);
@@ -212,19 +212,19 @@ double perp_drives_event(perp_drives *d, const perp_eval *end, const double *v1,
 {
   double first = HUGE_VAL;
   *speed = 0;
-  d->stops = -1;
+  d->stop.now = -1;
   for (int i = 0; i < d->model->n_drives; i++) {
     double approach = 0;
     const double stop = part_stop(d, end, i, v1), reach = part_reach(d, end, i, &approach);
     if (stop < first) {
       first = stop;
       *speed = 0;
-      d->stops = i;
+      d->stop.now = i;
     }
     if (reach < first) {
       first = reach;
       *speed = approach;
-      d->stops = -1;
+      d->stop.now = -1;
     }
   }
   return first;
@@ -232,5 +232,5 @@ double perp_drives_event(perp_drives *d, const perp_eval *end, const double *v1,
 
 void perp_drives_settle(perp_drives *d, bool settled)
 {
-  for (int i = 0; i < d->model->n_drives; i++) d->stopped[i] = settled && d->stops == i;
+  for (int i = 0; i < d->model->n_drives; i++) d->stop.before[i] = settled && d->stop.now == i;
 }

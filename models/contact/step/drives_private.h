@@ -34,12 +34,12 @@ struct perp_drives {
   perp_drives_part part;
   bool *open;
   double *gap_start, *speed_start;
-  /* [drives] of motors without damping: J v - velocity at the start of the part; the longest part
-   * so far in which it stops, and the force that this takes; it stopped at the end of the part
-   * before. */
-  double *slip_start, *stuck_h, *stuck_force;
-  bool *stopped;
-  int stops;                        /* the drive whose stop is the event at hand, -1 */
+  struct {             /* of motors without damping, [drives] */
+    double *slip;      /* J v - velocity at the start of the part */
+    double *h, *force; /* the longest part so far in which it stops, and what that takes */
+    bool *before;      /* it stopped at the end of the part before */
+    int now;           /* the drive whose stop is the event at hand, -1 */
+  } stop;
   double within;                    /* s, see perp_drives_within */
   double *Y;                        /* [nv x rows] K J' */
   double *A, *b;                    /* the LCP */

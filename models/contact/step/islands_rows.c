@@ -536,12 +536,12 @@ PERP_CLONES_OF_FOUR static void fill_share(void *user, int member, int members)
     const int body = s->body.order[l], nvb = model->nvb;
     if (s->body.mass_place[l] == body) continue; /* they are constant */
     s->body.mass_place[l] = body;
-    s->body.diag[l] = model->diagonal[body];
-    memcpy(s->F.M + square * (size_t)l, model->M + model->pattern.mptr[body],
+    s->body.diag[l] = model->masses.diagonal[body];
+    memcpy(s->F.M + square * (size_t)l, model->masses.M + model->pattern.mptr[body],
            square * sizeof(double));
-    memcpy(s->F.Minv + square * (size_t)l, model->Minv + model->pattern.mptr[body],
+    memcpy(s->F.Minv + square * (size_t)l, model->masses.Minv + model->pattern.mptr[body],
            square * sizeof(double));
-    memcpy(s->F.flat + nvb * l, model->flat + nvb * body, (size_t)nvb * sizeof(double));
+    memcpy(s->F.flat + nvb * l, model->masses.flat + nvb * body, (size_t)nvb * sizeof(double));
   }
   end = perp_share(all->first[CONTACTS], member + 1, members);
   const bool still = job->task->still && model->dim == 3 && s->r == 1 && s->observer == NULL;

@@ -221,7 +221,7 @@ static perp_status stepping_once(perp_ctx *ctx, perp_stepping *w, double t_max,
   k->reason = PERP_EXACT;
   k->status = PERP_OK;
   const perp_reason reason = t_max > w->t ? stepping_fixed(w, t_max) : PERP_EXACT;
-  k->step_s += perp_constrained_clock(k) - start;
+  k->spent.step += perp_constrained_clock(k) - start;
   info->reason = reason < 0 && k->reason >= 0 ? reason : k->reason;
   k->count.reason = info->reason;
   info->drift_pos_pre = k->drift;

@@ -75,7 +75,7 @@ static bool velocity_step_balance(perp_stepping *w, double t, double h, const do
   perp_constrained_at(k, t, q);
   const double start = perp_constrained_clock(k);
   perp_velocity_step_sides(w, t, h, v);
-  k->assembly_s += perp_constrained_clock(k) - start;
+  k->spent.assembly += perp_constrained_clock(k) - start;
   return perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v);
 }
 

@@ -139,7 +139,7 @@ static bool acceleration_accelerations(workspace *work, double t, double h, cons
     for (int i = 0; i < model->m; i++) system->c[i] = -system->c[i];
     perp_constrained_feedback(system, PERP_LEVEL_ACCELERATION, h, v);
   }
-  system->assembly_s += perp_constrained_clock(system) - start;
+  system->spent.assembly += perp_constrained_clock(system) - start;
   if (!perp_constrained_solve(system, PERP_LEVEL_ACCELERATION, h, v)) return false;
   if (work->events != NULL && !perp_events_forces(work->events, system, t, h, q, v, intermediate))
     return false;

@@ -416,7 +416,7 @@ static perp_status ida_step(perp_ctx *ctx, void *ws, double t_max, perp_step_inf
   system->reason = PERP_EXACT;
   info->reason = t_max > work->s.grid.t ? ida_make_step(work, t_max) : PERP_EXACT;
   if (system->status != PERP_OK) return system->status;
-  system->step_s += perp_constrained_clock(system) - start;
+  system->spent.step += perp_constrained_clock(system) - start;
   system->count.reason = info->reason;
   info->drift_pos_pre = system->drift;
   info->lambda = work->s.lambda;

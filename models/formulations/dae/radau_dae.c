@@ -389,7 +389,7 @@ static perp_status radau_dae_step(perp_ctx *ctx, void *ws, double t_max, perp_st
       memcpy(work->s.v, work->s.v1, (size_t)system->model->nv * sizeof *work->s.v);
     }
   }
-  system->step_s += perp_constrained_clock(system) - start;
+  system->spent.step += perp_constrained_clock(system) - start;
   system->count.reason = info->reason;
   info->drift_pos_pre = system->drift;
   info->lambda = work->s.lambda;

@@ -37,6 +37,13 @@ typedef enum perp_midpoint_problem {
   PERP_MIDPOINT_REST
 } perp_midpoint_problem;
 
+/* Contacts of the step with the impulses of all its parts. */
+typedef struct perp_midpoint_said {
+  perp_contact *contact;
+  double *impulse; /* [3 n] */
+  int n, cap, head;
+} perp_midpoint_said;
+
 typedef struct perp_midpoint {
   perp_stepper step; /* first; q1, v1: end of the part in the making */
   perp_midpoint_opts o;
@@ -60,7 +67,7 @@ typedef struct perp_midpoint {
   const perp_contact *start;
   int n, n_start;
   /* as many as there ever were */
-  int cap, n_memory, n_closing, n_said;
+  int cap, n_memory, n_closing;
   double *impulse;              /* [3 n] */
   bool means;                   /* friction may oppose the mean of both ends */
   double *curve, *ahead;        /* [3 n] (J(q1) - J) v; what rows have beside J v+ */
@@ -70,10 +77,7 @@ typedef struct perp_midpoint {
   perp_midpoint_memory *memory, *next;
   perp_midpoint_closing *closing;
   perp_arena grown;
-  /* contacts of the step with the impulses of all its parts */
-  perp_contact *said;
-  double *said_impulse;
-  int cap_said, n_head;
+  perp_midpoint_said said;
   double collision_s, lcp_s;
 } perp_midpoint;
 

@@ -329,18 +329,18 @@ bool perp_midpoint_bounded(perp_midpoint *s, double h, const double *v)
 
 static bool midpoint_say_room(perp_midpoint *s, int n)
 {
-  if (n <= s->cap_said) return true;
+  if (n <= s->said.cap) return true;
   const int cap = n + n / 2 + 16;
-  perp_contact *said = realloc(s->said, (size_t)cap * sizeof *said);
-  if (said != NULL) s->said = said;
-  double *impulse = realloc(s->said_impulse, 3 * (size_t)cap * sizeof *impulse);
-  if (impulse != NULL) s->said_impulse = impulse;
+  perp_contact *said = realloc(s->said.contact, (size_t)cap * sizeof *said);
+  if (said != NULL) s->said.contact = said;
+  double *impulse = realloc(s->said.impulse, 3 * (size_t)cap * sizeof *impulse);
+  if (impulse != NULL) s->said.impulse = impulse;
   if (said == NULL || impulse == NULL) {
     s->step.k.status = PERP_FAIL(s->step.k.ctx, PERP_ERR_NOMEM,
                                  "no memory for %d contacts of a step", cap);
     return false;
   }
-  s->cap_said = cap;
+  s->said.cap = cap;
   return true;
 }
 
@@ -348,21 +348,21 @@ static bool midpoint_say_room(perp_midpoint *s, int n)
  * the list. */
 bool perp_midpoint_say(perp_midpoint *s)
 {
-  const int before = s->n_said;
+  const int before = s->said.n;
   if (!midpoint_say_room(s, before + s->n)) return false;
-  if (before == 0) s->n_head = s->n;
+  if (before == 0) s->said.head = s->n;
   for (int i = 0, head = 0; i < s->n; i++) {
     const uint64_t id = s->contact[i].id;
-    const int end = before == 0 ? 0 : s->n_head;
-    while (head < end && s->said[head].id < id) head++;
-    int at = head < end && s->said[head].id == id ? head : end;
-    while (at < before && s->said[at].id != id) at++;
+    const int end = before == 0 ? 0 : s->said.head;
+    while (head < end && s->said.contact[head].id < id) head++;
+    int at = head < end && s->said.contact[head].id == id ? head : end;
+    while (at < before && s->said.contact[at].id != id) at++;
     if (at >= before) {
-      at = s->n_said++;
-      s->said[at] = s->contact[i];
-      memset(s->said_impulse + 3 * (size_t)at, 0, 3 * sizeof *s->said_impulse);
+      at = s->said.n++;
+      s->said.contact[at] = s->contact[i];
+      memset(s->said.impulse + 3 * (size_t)at, 0, 3 * sizeof *s->said.impulse);
     }
-    for (int j = 0; j < 3; j++) s->said_impulse[3 * at + j] += s->impulse[3 * i + j];
+    for (int j = 0; j < 3; j++) s->said.impulse[3 * at + j] += s->impulse[3 * i + j];
   }
   return true;
 }

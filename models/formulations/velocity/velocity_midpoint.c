@@ -487,8 +487,8 @@ static void velocity_midpoint_destroy(void *ws)
   perp_islands_destroy(s->islands);
   perp_drives_destroy(s->drives);
   perp_arena_free(&s->grown);
-  free(s->said);
-  free(s->said_impulse);
+  free(s->said.contact);
+  free(s->said.impulse);
   perp_stepper_destroy(s);
 }
 
@@ -519,7 +519,7 @@ static perp_reason velocity_midpoint_make(perp_stepper *step, double t, double h
 {
   perp_midpoint *s = (perp_midpoint *)step;
   perp_constrained *k = &step->k;
-  s->n_said = 0;
+  s->said.n = 0;
   memset(step->lambda, 0, (size_t)k->model->m * sizeof *step->lambda);
   memset(s->drive, 0, (size_t)k->model->n_drives * sizeof *s->drive);
   bool made = perp_constrained_signals(k, t) && perp_constrained_signals(k, s->end);
@@ -555,7 +555,7 @@ static perp_status velocity_midpoint_restart(perp_ctx *ctx, void *ws, double t, 
                                              const double *v)
 {
   perp_midpoint *s = ws;
-  s->n_memory = s->n_said = s->n = 0;
+  s->n_memory = s->said.n = s->n = 0;
   s->collision_s = s->lcp_s = 0;
   if (s->islands != NULL) perp_islands_restart(s->islands);
   if (s->drives != NULL) perp_drives_restart(s->drives);
@@ -570,9 +570,9 @@ static perp_status velocity_midpoint_step(perp_ctx *ctx, void *ws, double t_max,
   s->end = perp_time_grid_next(&s->step.grid, t_max);
   PERP_TRY(perp_stepper_step(ctx, ws, t_max, info));
   info->drive = s->drives != NULL ? s->drive : NULL;
-  info->n_contacts = s->n_said;
-  info->contacts = s->n_said > 0 ? s->said : NULL;
-  info->impulse = s->n_said > 0 ? s->said_impulse : NULL;
+  info->n_contacts = s->said.n;
+  info->contacts = s->said.n > 0 ? s->said.contact : NULL;
+  info->impulse = s->said.n > 0 ? s->said.impulse : NULL;
   return PERP_OK;
 }
 
