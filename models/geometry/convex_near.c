@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-enum { ROUNDS = 12, EROSIONS = 2, STEPS = 12, CHANGES = 8, CROSSING = 5 };
+enum { ROUNDS = 12, EROSIONS = 2, STEPS = 12, CHANGES = 8, CROSSING = 5, TRIES = 3 };
 static const double BEYOND = 1.05;    /* of the depth: erosion */
 static const double MOST = 0.9;       /* of the inner radius */
 static const double TOUCHING = 1e-9;  /* of the size: no direction can be read from such points */
@@ -472,15 +472,11 @@ static bool near_stationary(const perp_convex *a, const perp_convex *b, const in
 
 /* ---- the search ---- */
 
+/* The same of bodies that overlap, from the nearest points of smaller ones. */
 static bool near_overlap(const perp_convex *a, const perp_convex *b, double size,
                          perp_convex_best *best)
 {
   const double inner[2] = { near_inner(a), near_inner(b) }, all = inner[0] + inner[1];
-  perp_convex_best x = *best;
-  if (perp_convex_on_end(a, b, &x) && perp_convex_inscribed(a, b, &x)) {
-    *best = x;
-    return true;
-  }
   for (int k = 0; k < EROSIONS; k++) {
     const double part = BEYOND * best->h / all;
     double y[3] = { b->c[0], b->c[1], b->c[2] }, d[3];
@@ -489,14 +485,12 @@ static bool near_overlap(const perp_convex *a, const perp_convex *b, double size
     const near_core ca = near_erode(a, inner[0], part * inner[0]),
                     cb = near_erode(b, inner[1], part * inner[1]);
     if (!(near_apart(&ca, &cb, ROUNDS, y, feature, d) > TOUCHING * size)) return false;
+    perp_convex_best x;
     const bool found = near_stationary(a, b, feature, d, &x);
-    if (found && perp_convex_inscribed(a, b, &x)) {
-      *best = x;
-      return true;
-    }
     if (!found) x = perp_convex_candidate(d, perp_convex_gap(a, b, d));
-    if (!(x.h < best->h)) return false;
-    *best = x;
+    const bool lower = x.h < best->h, proved = found && perp_convex_inscribed(a, b, &x);
+    if (lower || proved) *best = x;
+    if (proved || !lower) return proved;
   }
   return false;
 }
@@ -504,7 +498,7 @@ static bool near_overlap(const perp_convex *a, const perp_convex *b, double size
 bool perp_convex_near(const perp_convex *a, const perp_convex *b, double size, double enough,
                       perp_convex_best *best)
 {
-  enum { TRIES = 3 };
+  if (-best->h > enough) return true;
   if (!near_closed(a) || !near_closed(b)) return false;
   const near_core ca = near_erode(a, 0, 0), cb = near_erode(b, 0, 0);
   double y[3] = { b->c[0], b->c[1], b->c[2] }, d[3];
@@ -515,10 +509,13 @@ bool perp_convex_near(const perp_convex *a, const perp_convex *b, double size, d
     if (h < best->h) *best = perp_convex_candidate(d, h);
     if (-best->h > enough) return true;
     perp_convex_best x;
-    if (near_stationary(a, b, feature, d, &x) && x.h < 0) {
+    if (!near_stationary(a, b, feature, d, &x)) continue;
+    if (x.h < best->h) *best = x;
+    if (x.h < 0 || perp_convex_inscribed(a, b, &x)) {
       *best = x;
       return true;
     }
+    break;
   }
   return best->h > 0 && near_overlap(a, b, size, best);
 }

@@ -269,6 +269,21 @@ static void distance_end(const perp_convex *a, const perp_convex *b, double sign
   perp_convex_ask(a, b, d, 0, best);
 }
 
+/* By simplices where the bodies are apart, by polytopes where they overlap. */
+static void distance_search(const perp_convex *a, const perp_convex *b, double size, double enough,
+                            perp_convex_best *best)
+{
+  const double large = fmax(a->size, b->size);
+  perp_convex_open open = { 0 };
+  if (!perp_convex_gjk(a, b, large, enough, best, &open))
+    perp_convex_expand(a, b, size, best, &open);
+  if (-best->h > enough) return;
+  if (!best->exact) perp_convex_ends(a, b, 1e-14 * (a->size + b->size + perp_norm(b->c)), best);
+  if (distance_proved(a, b, best)) return;
+  perp_convex_polish(a, b, open.n, open.v, size, best);
+  if (!distance_proved(a, b, best)) distance_around(a, b, large, best);
+}
+
 double perp_convex_distance(const perp_convex *a, const perp_convex *b, double enough, double n[3],
                             double pa[3], double pb[3])
 {
@@ -291,19 +306,12 @@ double perp_convex_distance(const perp_convex *a, const perp_convex *b, double e
   const double len = perp_norm(r);
   for (int i = 0; i < 3 && len > 1e-12 * size; i++) best.d[i] = r[i] / len;
   best.h = perp_convex_gap(a, b, best.d);
-  distance_end(a, b, 1, &best);
-  distance_end(a, b, -1, &best);
-  const bool apart = best.h < 0 && perp_convex_on_end(a, b, &best);
-  perp_convex_open open = { 0 };
-  if (!(-best.h - round > enough) && !apart &&
-      !perp_convex_near(a, b, fmax(a->size, b->size), enough + round, &best) &&
-      !perp_convex_gjk(a, b, fmax(a->size, b->size), enough + round, &best, &open))
-    perp_convex_expand(a, b, size, &best, &open);
-  if (!best.exact) perp_convex_ends(a, b, 1e-14 * (a->size + b->size + len), &best);
-  if (-best.h - round <= enough && !distance_proved(a, b, &best)) {
-    perp_convex_polish(a, b, open.n, open.v, size, &best);
-    if (!distance_proved(a, b, &best)) distance_around(a, b, fmax(a->size, b->size), &best);
-  }
+  if (!(-best.h - round > enough)) distance_end(a, b, 1, &best);
+  if (!(-best.h - round > enough)) distance_end(a, b, -1, &best);
+  const bool ends = !(-best.h - round > enough) && perp_convex_on_end(a, b, &best);
+  if (!(ends && (best.h < 0 || perp_convex_inscribed(a, b, &best))) &&
+      !perp_convex_near(a, b, fmax(a->size, b->size), enough + round, &best))
+    distance_search(a, b, size, enough + round, &best);
   const double sigma = -best.h - round;
   memcpy(n, best.d, sizeof best.d);
   if (sigma > enough) return sigma;
