@@ -4,8 +4,9 @@
  * cone, whose axes are almost parallel, others that are almost parallel or concentric, basins
  * beside the end of a flat cone and along the valley around a large one, edges that lie almost
  * along a disc and cross its rim, an apex that touches a rim, a body whose size is near the
- * rounding of the other one, and deepest directions that only the last faces of the polytope lead
- * to, or that lie along valleys which wind. */
+ * rounding of the other one, deepest directions that only the last faces of the polytope lead to,
+ * that lie along valleys which wind or beside a flat end, and features of cylinders and cones that
+ * are almost parallel. */
 #ifndef PERP_SOLID_PAIRS_H
 #define PERP_SOLID_PAIRS_H
 
@@ -217,6 +218,36 @@ static const solid_pair solid_pairs[] = {
     { 0.157404, 0.747976 },
     { 0, 0, 0 },
     { 0.536503, -0.595352, -0.0210383, 0.597728 } },
+  { PERP_SHAPE_BOX, /* a basin 0.8 degrees from the flat end of a cone, whose normal is one, too */
+    { 0.689168, 0.901682, 0.901682 },
+    PERP_SHAPE_CONE,
+    { 0.898878, 1.797756 },
+    { 0, 0, 0.679555 },
+    { 0.647968, 0.748520, -0.095340, 0.117595 } },
+  { PERP_SHAPE_CYLINDER, /* rims that hardly overlap: two basins that differ by 1.5e-8 m */
+    { 0.4, 0.8 },
+    PERP_SHAPE_CYLINDER,
+    { 0.4, 0.8 },
+    { 0.7999957159889769, -0.061049681071566067, 0.024114032876491831 },
+    { 0.54740927357341718, 0.44760105982027776, 0.3242745430718274, -0.62836486150097981 } },
+  { PERP_SHAPE_CYLINDER, /* flat ends that are almost parallel and cross each other */
+    { 0.4, 0.8 },
+    PERP_SHAPE_CYLINDER,
+    { 0.3, 0.6 },
+    { 0.7, 0.35, 0.1 },
+    { 1, 1e-3, 1e-5, 2e-5 } },
+  { PERP_SHAPE_CYLINDER, /* a side that lies along a flat end, almost */
+    { 0.4, 0.8 },
+    PERP_SHAPE_CYLINDER,
+    { 0.3, 0.6 },
+    { 0.7, 0.35, 0.1 },
+    { 0.7071067811865476, 0, 0.7071067811865476, 1e-12 } },
+  { PERP_SHAPE_CONE, /* sides without a common normal */
+    { 0.4, 0.8 },
+    PERP_SHAPE_CONE,
+    { 0.4, 0.4 },
+    { 0.05, 0.3, 0.55 },
+    { 0, 0.2, 1, 0.1 } },
 };
 
 #endif

@@ -27,7 +27,8 @@ static const double BESIDE = 0.02;      /* of the size: a start near the least h
 static const double BESIDE_BEST = 0.99; /* cosine: a start so near that only a way up tells more */
 static const double FLAT = 1e-13;       /* of the size, and */
 static const double LAST = 1e-15;       /* of both bodies: rounding of a face */
-static const double WAY = 0.9;          /* cosine: a lowest point farther away is another basin's */
+static const double CREST = 1.1, WIDE = 0.3; /* of the turn to a crest; rad */
+static const double WAY = 0.9; /* cosine: a lowest point farther away is another basin's */
 
 typedef struct expand_face {
   int v[3];
@@ -309,6 +310,28 @@ static void expand_sides(expansion *x, const perp_convex *convex, double sign, d
   }
 }
 
+/* From beyond the crest beside a flat end.  With s, how far the deepest point of the other body is
+ * within the rim, h rises from the normal of the end by s t - h t^2 / 2 along the turn t with the
+ * least slope: the next basin may be as near as s / h. */
+static void expand_crests(expansion *x, const perp_convex *of, double sign, double slack)
+{
+  if (of->kind != PERP_CONVEX_CYLINDER && of->kind != PERP_CONVEX_CONE) return;
+  for (int side = -1; side <= 1; side += 2) {
+    double d[3], o[3], r[3];
+    for (int i = 0; i < 3; i++) d[i] = sign * side * of->u[i];
+    perp_convex_best end = perp_convex_candidate(d, perp_convex_gap(x->a, x->b, d));
+    if (!(end.h < x->best->h + slack) || !perp_convex_on_end(x->a, x->b, &end)) continue;
+    perp_along(of->c, side > 0 ? of->top : -of->bottom, of->u, o);
+    perp_sub(sign > 0 ? end.a : end.b, o, r);
+    const double len = perp_norm(r), turn = CREST * (of->rim - len) / end.h;
+    if (!(len > 0) || !(turn < WIDE)) continue;
+    perp_along(d, sign * turn / len, r, d);
+    const double norm = perp_norm(d);
+    for (int i = 0; i < 3; i++) d[i] /= norm;
+    expand_descend(x, d, 0, NULL, false);
+  }
+}
+
 /* The faces that are still below the least h: those first along whose normals h is least. */
 static void expand_rest(expansion *x)
 {
@@ -364,7 +387,10 @@ void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
   perp_convex_ends(a, b, 0, best);
   if (best->h < start && !perp_convex_on_end(a, b, best))
     expand_descend(&x, best->d, 0, NULL, true);
-  if (perp_convex_inscribed(a, b, best) || !expand_start(&x)) return;
+  if (perp_convex_inscribed(a, b, best)) return;
+  expand_crests(&x, a, 1, BESIDE * size);
+  expand_crests(&x, b, -1, BESIDE * size);
+  if (!expand_start(&x)) return;
   while (x.n_vertices < (x.many ? VERTICES : SMOOTH)) {
     int low = -1;
     for (int f = 0; f < x.n_faces; f++)
