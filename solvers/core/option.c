@@ -305,11 +305,12 @@ perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *desc, void *opts, cons
 }
 
 /* Length of the first item of a comma list in which parentheses protect commas. */
-static size_t item_length(const char *s)
+static size_t item_length(const char *text)
 {
   int depth = 0;
   size_t n = 0;
-  for (; s[n] != '\0' && (depth > 0 || s[n] != ','); n++) depth += (s[n] == '(') - (s[n] == ')');
+  for (; text[n] != '\0' && (depth > 0 || text[n] != ','); n++)
+    depth += (text[n] == '(') - (text[n] == ')');
   return n;
 }
 

@@ -49,17 +49,17 @@ perp_status perp_register_own(perp_ctx *ctx, const perp_plugin *table)
 
 bool perp_is_own(const perp_ctx *ctx, const perp_desc *desc)
 {
-  for (int t = 0; t < ctx->n_tables; t++)
-    for (const perp_plugin *plugin = ctx->tables[t]; plugin->kind != PERP_KIND_NONE; plugin++)
-      if (plugin->d == desc && (ctx->own >> t & 1)) return true;
+  for (int table = 0; table < ctx->n_tables; table++)
+    for (const perp_plugin *plugin = ctx->tables[table]; plugin->kind != PERP_KIND_NONE; plugin++)
+      if (plugin->d == desc && (ctx->own >> table & 1)) return true;
   return false;
 }
 
 /* The i-th of a kind, of which only the name is needed. */
 static const perp_desc *registry_at(const perp_ctx *ctx, perp_kind kind, int i)
 {
-  for (int t = 0; t < ctx->n_tables; t++)
-    for (const perp_plugin *plugin = ctx->tables[t]; plugin->kind != PERP_KIND_NONE; plugin++)
+  for (int table = 0; table < ctx->n_tables; table++)
+    for (const perp_plugin *plugin = ctx->tables[table]; plugin->kind != PERP_KIND_NONE; plugin++)
       if (plugin->kind == kind && i-- == 0) return plugin->d;
   return NULL;
 }
@@ -76,8 +76,8 @@ static perp_status registry_ask(perp_ctx *ctx, perp_kind kind, const char *name,
                                 const perp_desc **desc)
 {
   *desc = NULL;
-  for (int t = 0; t < ctx->n_tables; t++)
-    for (const perp_plugin *plugin = ctx->tables[t]; plugin->kind != PERP_KIND_NONE; plugin++)
+  for (int table = 0; table < ctx->n_tables; table++)
+    for (const perp_plugin *plugin = ctx->tables[table]; plugin->kind != PERP_KIND_NONE; plugin++)
       if (plugin->kind == kind && strcmp(plugin->d->name, name) == 0) {
         *desc = plugin->d;
         if (ctx->need != NULL) ctx->need(*desc);

@@ -20,10 +20,10 @@ int perp_utf8(const char *text, unsigned *code)
   return n;
 }
 
-int perp_shown_bytes(const char *s)
+int perp_shown_bytes(const char *text)
 {
   unsigned code;
-  const int n = perp_utf8(s, &code);
+  const int n = perp_utf8(text, &code);
   if (n == 0 || (code < 0x20 && code != '\t' && code != '\n')) return 0;
   if (code >= 0x7f && code < 0xa0) return 0;
   if ((code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069)) return 0;
@@ -41,15 +41,15 @@ char *perp_shown_clean(char *text)
 {
   if (text == NULL || perp_shown_all(text)) return text;
   char *to = text;
-  for (const char *s = text; *s != '\0';) {
+  for (const char *at = text; *at != '\0';) {
     unsigned code;
-    int n = perp_shown_bytes(s);
+    int n = perp_shown_bytes(at);
     if (n > 0) {
-      for (; n > 0; n--) *to++ = *s++;
+      for (; n > 0; n--) *to++ = *at++;
       continue;
     }
-    n = perp_utf8(s, &code);
-    s += n > 0 ? n : 1;
+    n = perp_utf8(at, &code);
+    at += n > 0 ? n : 1;
     *to++ = '?';
   }
   *to = '\0';

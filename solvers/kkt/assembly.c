@@ -15,11 +15,12 @@ struct kkt_pair {
 
 kkt_place perp_kkt_dense_locate(const void *shape, int g, int h)
 {
-  const kkt_dense_shape *s = shape;
-  const bool transposed = s->row[h] < s->row[g];
-  const int row = s->row[transposed ? h : g], column = s->row[transposed ? g : h];
-  return (kkt_place){ .start = s->origin + row + (int64_t)column * s->ld,
-                      .ld = s->ld,
+  const kkt_dense_shape *dense_shape = shape;
+  const bool transposed = dense_shape->row[h] < dense_shape->row[g];
+  const int row = dense_shape->row[transposed ? h : g],
+            column = dense_shape->row[transposed ? g : h];
+  return (kkt_place){ .start = dense_shape->origin + row + (int64_t)column * dense_shape->ld,
+                      .ld = dense_shape->ld,
                       .transposed = transposed };
 }
 
@@ -107,8 +108,8 @@ INLINE void add_term(const kkt_assembly *assembly, const perp_blocks *blocks,
 void perp_kkt_assemble(const kkt_assembly *s, const perp_blocks *B, double shift, double *A)
 {
   for (int i = 0; i < s->m; i++) A[s->diagonal[i]] += shift + (B->s != NULL ? B->s[i] : 0);
-  for (int n = 0; n < s->n_terms; n++) {
-    const struct kkt_term *t = &s->term[n];
+  for (int term = 0; term < s->n_terms; term++) {
+    const struct kkt_term *t = &s->term[term];
 #define ADD(D, R) add_term(s, B, t, A, D, R)
     KERNEL_SWITCH(t->kernel, ADD)
 #undef ADD

@@ -26,49 +26,54 @@ struct elimination {
 
 static void elimination_layout(void *ws, perp_arena *arena)
 {
-  struct elimination *e = ws;
-  const size_t n = (size_t)e->B->nb + (size_t)e->B->nc;
-  PERP_INTS(arena, n, &e->pair);
-  PERP_INTS(arena, e->B->nb, &e->depth);
-  e->turn = PERP_CARVE(arena, struct turn, n);
+  struct elimination *elimination = ws;
+  const size_t n = (size_t)elimination->B->nb + (size_t)elimination->B->nc;
+  PERP_INTS(arena, n, &elimination->pair);
+  PERP_INTS(arena, elimination->B->nb, &elimination->depth);
+  elimination->turn = PERP_CARVE(arena, struct turn, n);
 }
 
-static int elimination_parent(const struct elimination *e, int body)
+static int elimination_parent(const struct elimination *elimination, int body)
 {
-  const int g = e->plan->parent_group[body], sub = g < 0 ? -1 : e->plan->parent_sub[g];
-  return sub < 0 ? -1 : e->B->jblk[sub];
+  const int g = elimination->plan->parent_group[body],
+            sub = g < 0 ? -1 : elimination->plan->parent_sub[g];
+  return sub < 0 ? -1 : elimination->B->jblk[sub];
 }
 
 /* Each group of the forest joins the first body that hangs on it. */
-static void elimination_pairs(struct elimination *e)
+static void elimination_pairs(struct elimination *elimination)
 {
-  const perp_blocks *blocks = e->B;
-  for (int i = 0; i < blocks->nb + blocks->nc; i++) e->pair[i] = i;
+  const perp_blocks *blocks = elimination->B;
+  for (int i = 0; i < blocks->nb + blocks->nc; i++) elimination->pair[i] = i;
   for (int b = blocks->nb - 1; b >= 0; b--)
-    if (e->plan->parent_group[b] >= 0) e->pair[blocks->nb + e->plan->parent_group[b]] = b;
-  for (int b = 0; b < blocks->nb; b++) e->depth[b] = 0;
-  for (int i = e->plan->n - 1; i >= 0; i--) { /* roots first */
-    const int g = e->plan->sequence[i], sub = e->plan->parent_sub[g];
+    if (elimination->plan->parent_group[b] >= 0)
+      elimination->pair[blocks->nb + elimination->plan->parent_group[b]] = b;
+  for (int b = 0; b < blocks->nb; b++) elimination->depth[b] = 0;
+  for (int i = elimination->plan->n - 1; i >= 0; i--) { /* roots first */
+    const int g = elimination->plan->sequence[i], sub = elimination->plan->parent_sub[g];
     for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++)
-      if (k != sub) e->depth[blocks->jblk[k]] = sub < 0 ? 1 : e->depth[blocks->jblk[sub]] + 1;
+      if (k != sub)
+        elimination->depth[blocks->jblk[k]] = sub < 0 ? 1
+                                                      : elimination->depth[blocks->jblk[sub]] + 1;
   }
 }
 
 /* Neighbours of a pair: those of its body and of its group. */
-static void elimination_graph(struct elimination *e, const kkt_graph *graph)
+static void elimination_graph(struct elimination *elimination, const kkt_graph *graph)
 {
-  const int nb = e->B->nb, n = graph->n_nodes;
+  const int nb = elimination->B->nb, n = graph->n_nodes;
   int edges = 0;
   for (int i = 0; i < n; i++) {
-    e->pairs->ptr[i] = edges;
-    if (e->pair[i] != i) continue;
-    const int g = i < nb ? e->plan->parent_group[i] : -1;
-    const int members[2] = { i, g >= 0 && e->pair[nb + g] == i ? nb + g : i };
+    elimination->pairs->ptr[i] = edges;
+    if (elimination->pair[i] != i) continue;
+    const int g = i < nb ? elimination->plan->parent_group[i] : -1;
+    const int members[2] = { i, g >= 0 && elimination->pair[nb + g] == i ? nb + g : i };
     for (int k = 0; k < (members[1] == i ? 1 : 2); k++)
       for (int j = graph->ptr[members[k]]; j < graph->ptr[members[k] + 1]; j++)
-        if (e->pair[graph->adj[j]] != i) e->pairs->adj[edges++] = e->pair[graph->adj[j]];
+        if (elimination->pair[graph->adj[j]] != i)
+          elimination->pairs->adj[edges++] = elimination->pair[graph->adj[j]];
   }
-  e->pairs->ptr[n] = edges;
+  elimination->pairs->ptr[n] = edges;
 }
 
 static int elimination_later(int a, int b)
@@ -78,26 +83,27 @@ static int elimination_later(int a, int b)
 
 /* The latest rank on the ways from the bodies of a group to where they meet; at the root where they
  * do not. */
-static int elimination_loop(const struct elimination *e, int g)
+static int elimination_loop(const struct elimination *elimination, int g)
 {
-  const perp_blocks *blocks = e->B;
-  int latest = e->rank[blocks->nb + g], a = -1;
+  const perp_blocks *blocks = elimination->B;
+  int latest = elimination->rank[blocks->nb + g], a = -1;
   for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) {
     int b = blocks->jblk[k];
-    latest = elimination_later(latest, e->rank[b]);
+    latest = elimination_later(latest, elimination->rank[b]);
     if (k == blocks->jptr[g]) {
       a = b;
       continue;
     }
     while (a != b) { /* the deeper one goes on */
-      int *deeper = b < 0 || (a >= 0 && e->depth[a] >= e->depth[b]) ? &a : &b;
-      latest = elimination_later(latest, e->rank[*deeper]);
-      *deeper = elimination_parent(e, *deeper);
+      int *deeper = b < 0 || (a >= 0 && elimination->depth[a] >= elimination->depth[b]) ? &a : &b;
+      latest = elimination_later(latest, elimination->rank[*deeper]);
+      *deeper = elimination_parent(elimination, *deeper);
     }
-    if (a >= 0) latest = elimination_later(latest, e->rank[a]);
+    if (a >= 0) latest = elimination_later(latest, elimination->rank[a]);
   }
   if (blocks->jptr[g + 1] - blocks->jptr[g] == 1) /* it ties its body to the world once more */
-    for (; a >= 0; a = elimination_parent(e, a)) latest = elimination_later(latest, e->rank[a]);
+    for (; a >= 0; a = elimination_parent(elimination, a))
+      latest = elimination_later(latest, elimination->rank[a]);
   return latest;
 }
 
@@ -113,31 +119,33 @@ perp_status perp_kkt_elimination(perp_ctx *ctx, const char *name, const perp_blo
                                  kkt_graph *graph)
 {
   const int nb = blocks->nb, n = graph->n_nodes;
-  struct elimination e = { .B = blocks };
-  PERP_TRY(perp_kkt_tree_plan(ctx, blocks, &e.plan));
-  perp_status status = perp_arena_layout(ctx, &e.arena, elimination_layout, &e);
-  if (status == PERP_OK) status = perp_kkt_graph_create(ctx, name, n, graph->n_edges, &e.pairs);
+  struct elimination elimination = { .B = blocks };
+  PERP_TRY(perp_kkt_tree_plan(ctx, blocks, &elimination.plan));
+  perp_status status = perp_arena_layout(ctx, &elimination.arena, elimination_layout, &elimination);
+  if (status == PERP_OK)
+    status = perp_kkt_graph_create(ctx, name, n, graph->n_edges, &elimination.pairs);
   if (status == PERP_OK) {
-    elimination_pairs(&e);
-    elimination_graph(&e, graph);
-    status = perp_kkt_graph_order(ctx, name, e.pairs);
+    elimination_pairs(&elimination);
+    elimination_graph(&elimination, graph);
+    status = perp_kkt_graph_order(ctx, name, elimination.pairs);
   }
   if (status == PERP_OK) {
-    e.rank = e.pairs->position;
+    elimination.rank = elimination.pairs->position;
     for (int i = 0; i < n; i++) {
-      const bool alone = i >= nb && e.pair[i] == i;
-      e.turn[i] = (struct turn){ .node = i,
-                                 .rank = alone ? elimination_loop(&e, i - nb) : e.rank[e.pair[i]],
-                                 .late = i < nb  ? 0
-                                         : alone ? 2
-                                                 : 1,
-                                 .own = e.rank[i] };
+      const bool alone = i >= nb && elimination.pair[i] == i;
+      elimination.turn[i] = (struct turn){ .node = i,
+                                           .rank = alone ? elimination_loop(&elimination, i - nb)
+                                                         : elimination.rank[elimination.pair[i]],
+                                           .late = i < nb  ? 0
+                                                   : alone ? 2
+                                                           : 1,
+                                           .own = elimination.rank[i] };
     }
-    qsort(e.turn, (size_t)n, sizeof *e.turn, elimination_compare);
-    for (int k = 0; k < n; k++) graph->position[e.turn[k].node] = k;
+    qsort(elimination.turn, (size_t)n, sizeof *elimination.turn, elimination_compare);
+    for (int k = 0; k < n; k++) graph->position[elimination.turn[k].node] = k;
   }
-  free(e.pairs);
-  perp_arena_free(&e.arena);
-  free(e.plan);
+  free(elimination.pairs);
+  perp_arena_free(&elimination.arena);
+  free(elimination.plan);
   return status;
 }

@@ -90,10 +90,10 @@ static int graph_traverse(const kkt_graph *graph, int start, int fresh, int *que
 static int graph_width(const kkt_graph *graph)
 {
   int width = 0;
-  for (int k = 0, row = 0; k < graph->n_nodes; k++) {
-    graph->position[graph->order[k]] = k;
-    graph->row[graph->order[k]] = row;
-    row += graph->size[graph->order[k]];
+  for (int node = 0, row = 0; node < graph->n_nodes; node++) {
+    graph->position[graph->order[node]] = node;
+    graph->row[graph->order[node]] = row;
+    row += graph->size[graph->order[node]];
   }
   for (int i = 0; i < graph->n_nodes; i++) {
     const int end = graph->row[i] + graph->size[i] - 1;
@@ -106,12 +106,12 @@ static int graph_width(const kkt_graph *graph)
 
 int perp_kkt_graph_narrow(kkt_graph *graph)
 {
-  for (int i = 0; i < graph->n_nodes; i++) graph->order[i] = i;
+  for (int node = 0; node < graph->n_nodes; node++) graph->order[node] = node;
   const int numbered = graph_width(graph);
   /* graph->order by Cuthill and McKee. */
   const int64_t room = INT32_MAX / ((int64_t)graph->n_nodes + 1);
   const int traversals = room < TRAVERSALS ? (int)room : TRAVERSALS;
-  for (int i = 0; i < graph->n_nodes; i++) graph->level[i] = -1;
+  for (int node = 0; node < graph->n_nodes; node++) graph->level[node] = -1;
   for (int seed = 0, placed = 0; seed < graph->n_nodes; seed++) {
     if (graph->level[seed] >= 0) continue;
     int *queue = graph->order + placed, start = seed, depth = -1, n = 0, last;
@@ -127,6 +127,6 @@ int perp_kkt_graph_narrow(kkt_graph *graph)
   }
   const int width = graph_width(graph);
   if (width < numbered) return width;
-  for (int i = 0; i < graph->n_nodes; i++) graph->order[i] = i;
+  for (int node = 0; node < graph->n_nodes; node++) graph->order[node] = node;
   return graph_width(graph);
 }

@@ -53,40 +53,41 @@ static perp_status null_space_create(perp_ctx *ctx, const perp_blocks *blocks, c
 }
 
 /* y = M x of the bodies, and of the coordinates of softness, whose mass is 1. */
-static void null_space_mass(const kkt_orthogonal *o, const perp_blocks *blocks, const double *x,
+static void null_space_mass(const kkt_orthogonal *work, const perp_blocks *blocks, const double *x,
                             double *y)
 {
   perp_blocks_M(blocks, x, y);
-  for (int i = o->nv; i < o->n; i++) y[i] = x[i];
+  for (int i = work->nv; i < work->n; i++) y[i] = x[i];
 }
 
 static perp_status null_space_factor(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
                                      perp_stats *stats)
 {
   struct ws *work = ws;
-  kkt_orthogonal *o = &work->o;
-  PERP_TRY(kkt_same_size(ctx, "null-space", blocks, o->nv, o->m));
+  kkt_orthogonal *orthogonal = &work->o;
+  PERP_TRY(kkt_same_size(ctx, "null-space", blocks, orthogonal->nv, orthogonal->m));
   stats->factorizations++;
   stats->reason = perp_kkt_why_no_factor(blocks);
-  o->rank = 0;
+  orthogonal->rank = 0;
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK; /* LAPACK need not see NaN */
   stats->reason = PERP_SINGULAR;
-  for (int i = 0; blocks->s != NULL && i < o->m; i++)
+  for (int i = 0; blocks->s != NULL && i < orthogonal->m; i++)
     if (blocks->s[i] < 0) return PERP_OK;
-  perp_kkt_orthogonal_fill(o, blocks);
-  if (!perp_kkt_orthogonal_factor(o, work->opt.rank_tol)) {
+  perp_kkt_orthogonal_fill(orthogonal, blocks);
+  if (!perp_kkt_orthogonal_factor(orthogonal, work->opt.rank_tol)) {
     stats->reason = PERP_STALLED;
     return PERP_OK;
   }
-  const int n = o->n, left = n - o->rank;
+  const int n = orthogonal->n, left = n - orthogonal->rank;
   const size_t ld = (size_t)n;
-  stats->work += 2.0 * n * o->m * (double)o->m + 2.0 * n * o->m * (double)left +
-                 0.5 * n * left * (double)left + pow(left, 3) / 6;
+  stats->work += 2.0 * n * orthogonal->m * (double)orthogonal->m +
+                 2.0 * n * orthogonal->m * (double)left + 0.5 * n * left * (double)left +
+                 pow(left, 3) / 6;
   memset(work->Z, 0, ld * (size_t)left * sizeof *work->Z);
-  for (int j = 0; j < left; j++) work->Z[(size_t)(o->rank + j) + (size_t)j * ld] = 1;
-  perp_kkt_orthogonal_Q(o, false, left, work->Z);
+  for (int j = 0; j < left; j++) work->Z[(size_t)(orthogonal->rank + j) + (size_t)j * ld] = 1;
+  perp_kkt_orthogonal_Q(orthogonal, false, left, work->Z);
   for (int j = 0; j < left; j++)
-    null_space_mass(o, blocks, work->Z + (size_t)j * ld, work->MZ + (size_t)j * ld);
+    null_space_mass(orthogonal, blocks, work->Z + (size_t)j * ld, work->MZ + (size_t)j * ld);
   if (left > 0) {
     /* Z' M Z in place of M Z */
     for (int j = 0; j < left; j++) {
@@ -96,7 +97,7 @@ static perp_status null_space_factor(perp_ctx *ctx, void *ws, const perp_blocks 
     }
     if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', left, work->MZ, n) != 0) return PERP_OK;
   }
-  stats->reason = o->rank < o->m ? PERP_REGULARIZED : PERP_EXACT;
+  stats->reason = orthogonal->rank < orthogonal->m ? PERP_REGULARIZED : PERP_EXACT;
   return PERP_OK;
 }
 
@@ -105,30 +106,31 @@ static perp_status null_space_solve(perp_ctx *ctx, void *ws, const perp_blocks *
                                     perp_stats *stats)
 {
   struct ws *work = ws;
-  kkt_orthogonal *o = &work->o;
-  PERP_TRY(kkt_same_size(ctx, "null-space", blocks, o->nv, o->m));
-  const int n = o->n, left = n - o->rank;
-  double *y = o->y, *g = work->g;
-  stats->work += 4.0 * n * o->m + 2.0 * n * left;
+  kkt_orthogonal *orthogonal = &work->o;
+  PERP_TRY(kkt_same_size(ctx, "null-space", blocks, orthogonal->nv, orthogonal->m));
+  const int n = orthogonal->n, left = n - orthogonal->rank;
+  double *y = orthogonal->y, *g = work->g;
+  stats->work += 4.0 * n * orthogonal->m + 2.0 * n * left;
   /* y = Q1 T'^-1 W1' c */
-  perp_kkt_orthogonal_rows(o, c, work->z);
-  memset(y, 0, (size_t)o->rows * sizeof *y);
-  memcpy(y, work->z, (size_t)o->rank * sizeof *y);
-  perp_kkt_orthogonal_Q(o, false, 1, y);
+  perp_kkt_orthogonal_rows(orthogonal, c, work->z);
+  memset(y, 0, (size_t)orthogonal->rows * sizeof *y);
+  memcpy(y, work->z, (size_t)orthogonal->rank * sizeof *y);
+  perp_kkt_orthogonal_Q(orthogonal, false, 1, y);
   /* x = (Z' M Z)^-1 Z' (f - M y) */
-  null_space_mass(o, blocks, y, g);
-  for (int i = 0; i < n; i++) g[i] = (i < o->nv ? f[i] : 0) - g[i];
+  null_space_mass(orthogonal, blocks, y, g);
+  for (int i = 0; i < n; i++) g[i] = (i < orthogonal->nv ? f[i] : 0) - g[i];
   if (left > 0) {
     cblas_dgemv(CblasColMajor, CblasTrans, n, left, 1, work->Z, n, g, 1, 0, work->x, 1);
     LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', left, 1, work->MZ, n, work->x, left);
     cblas_dgemv(CblasColMajor, CblasNoTrans, n, left, 1, work->Z, n, work->x, 1, 1, y, 1);
   }
-  memcpy(a, y, (size_t)o->nv * sizeof *a);
-  null_space_mass(o, blocks, y, g);
-  for (int i = 0; i < o->nv; i++) g[i] -= f[i];
-  perp_kkt_orthogonal_Q(o, true, 1, g);
-  perp_kkt_orthogonal_multipliers(o, g, lambda);
-  if (o->rank < o->m) return perp_kkt_judge_dependent(blocks, c, a, lambda, stats, work->own);
+  memcpy(a, y, (size_t)orthogonal->nv * sizeof *a);
+  null_space_mass(orthogonal, blocks, y, g);
+  for (int i = 0; i < orthogonal->nv; i++) g[i] -= f[i];
+  perp_kkt_orthogonal_Q(orthogonal, true, 1, g);
+  perp_kkt_orthogonal_multipliers(orthogonal, g, lambda);
+  if (orthogonal->rank < orthogonal->m)
+    return perp_kkt_judge_dependent(blocks, c, a, lambda, stats, work->own);
   return kkt_take(blocks, a, lambda, stats);
 }
 

@@ -17,91 +17,95 @@ kkt_orthogonal perp_kkt_orthogonal_of(const perp_blocks *blocks)
       kkt_orthogonal){ .nv = blocks->nv, .m = blocks->m, .rows = rows, .lwork = 64 * (rows + 1) };
 }
 
-void perp_kkt_orthogonal_layout(kkt_orthogonal *o, perp_arena *arena)
+void perp_kkt_orthogonal_layout(kkt_orthogonal *work, perp_arena *arena)
 {
-  o->B = PERP_CARVE(arena, double, (size_t)o->rows *(size_t)o->m);
-  PERP_DOUBLES(arena, o->m, &o->tau, &o->tz, &o->unit, &o->x);
-  o->work = PERP_CARVE(arena, double, o->lwork);
-  o->y = PERP_CARVE(arena, double, o->rows);
-  o->pivot = PERP_CARVE(arena, int, o->m);
+  work->B = PERP_CARVE(arena, double, (size_t)work->rows *(size_t)work->m);
+  PERP_DOUBLES(arena, work->m, &work->tau, &work->tz, &work->unit, &work->x);
+  work->work = PERP_CARVE(arena, double, work->lwork);
+  work->y = PERP_CARVE(arena, double, work->rows);
+  work->pivot = PERP_CARVE(arena, int, work->m);
 }
 
-void perp_kkt_orthogonal_fill(kkt_orthogonal *o, const perp_blocks *blocks)
+void perp_kkt_orthogonal_fill(kkt_orthogonal *work, const perp_blocks *blocks)
 {
   bool soft = false;
-  for (int i = 0; blocks->s != NULL && i < o->m; i++) soft |= blocks->s[i] > 0;
-  o->n = soft ? o->rows : o->nv;
-  const size_t n = (size_t)o->n;
-  memset(o->B, 0, n * (size_t)o->m * sizeof *o->B);
+  for (int i = 0; blocks->s != NULL && i < work->m; i++) soft |= blocks->s[i] > 0;
+  work->n = soft ? work->rows : work->nv;
+  const size_t n = (size_t)work->n;
+  memset(work->B, 0, n * (size_t)work->m * sizeof *work->B);
   for (int g = 0; g < blocks->nc; g++)
     for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) {
       const int col = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - col;
       const int row = blocks->cptr[g], r = blocks->cptr[g + 1] - row;
       const double *J = blocks->J + blocks->joff[k];
       for (int j = 0; j < d; j++)
-        for (int i = 0; i < r; i++) o->B[(size_t)(col + j) + (size_t)(row + i) * n] = J[i + j * r];
+        for (int i = 0; i < r; i++)
+          work->B[(size_t)(col + j) + (size_t)(row + i) * n] = J[i + j * r];
     }
-  for (int i = 0; soft && i < o->m; i++)
-    o->B[(size_t)(o->nv + i) + (size_t)i * n] = sqrt(blocks->s[i]);
+  for (int i = 0; soft && i < work->m; i++)
+    work->B[(size_t)(work->nv + i) + (size_t)i * n] = sqrt(blocks->s[i]);
 }
 
-bool perp_kkt_orthogonal_factor(kkt_orthogonal *o, double rank_tol)
+bool perp_kkt_orthogonal_factor(kkt_orthogonal *work, double rank_tol)
 {
-  const int n = o->n, m = o->m, most = n < m ? n : m;
+  const int n = work->n, m = work->m, most = n < m ? n : m;
   for (int j = 0; j < m; j++) {
-    double *column = o->B + (size_t)j * (size_t)n, size = 0, sum = 0;
+    double *column = work->B + (size_t)j * (size_t)n, size = 0, sum = 0;
     for (int i = 0; i < n; i++) size = fmax(size, fabs(column[i]));
     for (int i = 0; size > 0 && i < n; i++) sum += (column[i] / size) * (column[i] / size);
-    o->unit[j] = size > 0 ? 1 / (size * sqrt(sum)) : 1;
-    for (int i = 0; i < n; i++) column[i] *= o->unit[j];
-    o->pivot[j] = 0;
+    work->unit[j] = size > 0 ? 1 / (size * sqrt(sum)) : 1;
+    for (int i = 0; i < n; i++) column[i] *= work->unit[j];
+    work->pivot[j] = 0;
   }
-  o->rank = 0;
+  work->rank = 0;
   if (most == 0) return true;
-  if (LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, n, m, o->B, n, o->pivot, o->tau, o->work, o->lwork) !=
-      0)
+  if (LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, n, m, work->B, n, work->pivot, work->tau, work->work,
+                          work->lwork) != 0)
     return false;
-  while (o->rank < most && fabs(o->B[(size_t)o->rank * ((size_t)n + 1)]) > rank_tol) o->rank++;
-  return o->rank == 0 ||
-         LAPACKE_dtzrzf_work(LAPACK_COL_MAJOR, o->rank, m, o->B, n, o->tz, o->work, o->lwork) == 0;
+  while (work->rank < most && fabs(work->B[(size_t)work->rank * ((size_t)n + 1)]) > rank_tol)
+    work->rank++;
+  return work->rank == 0 || LAPACKE_dtzrzf_work(LAPACK_COL_MAJOR, work->rank, m, work->B, n,
+                                                work->tz, work->work, work->lwork) == 0;
 }
 
 /* x [m] <- W' x or W x */
-static void orthogonal_W(kkt_orthogonal *o, char trans, double *x)
+static void orthogonal_W(kkt_orthogonal *work, char trans, double *x)
 {
-  if (o->rank > 0 && o->rank < o->m)
-    LAPACKE_dormrz_work(LAPACK_COL_MAJOR, 'L', trans, o->m, 1, o->rank, o->m - o->rank, o->B, o->n,
-                        o->tz, x, o->m, o->work, o->lwork);
+  if (work->rank > 0 && work->rank < work->m)
+    LAPACKE_dormrz_work(LAPACK_COL_MAJOR, 'L', trans, work->m, 1, work->rank, work->m - work->rank,
+                        work->B, work->n, work->tz, x, work->m, work->work, work->lwork);
 }
 
-void perp_kkt_orthogonal_rows(kkt_orthogonal *o, const double *c, double *z)
+void perp_kkt_orthogonal_rows(kkt_orthogonal *work, const double *c, double *z)
 {
-  for (int j = 0; j < o->m; j++) {
-    const int i = o->pivot[j] - 1;
-    o->x[j] = o->rank > 0 ? o->unit[i] * c[i] : 0;
+  for (int j = 0; j < work->m; j++) {
+    const int i = work->pivot[j] - 1;
+    work->x[j] = work->rank > 0 ? work->unit[i] * c[i] : 0;
   }
-  orthogonal_W(o, 'N', o->x);
-  if (o->rank > 0)
-    LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'T', 'N', o->rank, 1, o->B, o->n, o->x, o->m);
-  memcpy(z, o->x, (size_t)o->rank * sizeof *z);
+  orthogonal_W(work, 'N', work->x);
+  if (work->rank > 0)
+    LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'T', 'N', work->rank, 1, work->B, work->n, work->x,
+                        work->m);
+  memcpy(z, work->x, (size_t)work->rank * sizeof *z);
 }
 
-void perp_kkt_orthogonal_multipliers(kkt_orthogonal *o, const double *z, double *lambda)
+void perp_kkt_orthogonal_multipliers(kkt_orthogonal *work, const double *z, double *lambda)
 {
-  memset(o->x, 0, (size_t)o->m * sizeof *o->x);
-  memcpy(o->x, z, (size_t)o->rank * sizeof *z);
-  if (o->rank > 0)
-    LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'N', 'N', o->rank, 1, o->B, o->n, o->x, o->m);
-  orthogonal_W(o, 'T', o->x);
-  for (int j = 0; j < o->m; j++) lambda[o->rank > 0 ? o->pivot[j] - 1 : j] = 0;
-  for (int j = 0; j < o->m && o->rank > 0; j++)
-    lambda[o->pivot[j] - 1] = o->unit[o->pivot[j] - 1] * o->x[j];
+  memset(work->x, 0, (size_t)work->m * sizeof *work->x);
+  memcpy(work->x, z, (size_t)work->rank * sizeof *z);
+  if (work->rank > 0)
+    LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'N', 'N', work->rank, 1, work->B, work->n, work->x,
+                        work->m);
+  orthogonal_W(work, 'T', work->x);
+  for (int j = 0; j < work->m; j++) lambda[work->rank > 0 ? work->pivot[j] - 1 : j] = 0;
+  for (int j = 0; j < work->m && work->rank > 0; j++)
+    lambda[work->pivot[j] - 1] = work->unit[work->pivot[j] - 1] * work->x[j];
 }
 
-void perp_kkt_orthogonal_Q(kkt_orthogonal *o, bool transposed, int columns, double *x)
+void perp_kkt_orthogonal_Q(kkt_orthogonal *work, bool transposed, int columns, double *x)
 {
-  const int most = o->n < o->m ? o->n : o->m;
+  const int most = work->n < work->m ? work->n : work->m;
   if (most > 0 && columns > 0)
-    LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', o->n, columns, most, o->B,
-                        o->n, o->tau, x, o->n, o->work, o->lwork);
+    LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', work->n, columns, most,
+                        work->B, work->n, work->tau, x, work->n, work->work, work->lwork);
 }

@@ -42,11 +42,11 @@ perp_status perp_kkt_graph_order(perp_ctx *ctx, const char *name, kkt_graph *gra
 {
   const int n = graph->n_nodes, *ptr = graph->ptr, *adj = graph->adj;
   if (n == 0) return PERP_OK;
-  kkt_sparse s = { .n_nodes = n };
-  sparse_start(&s.cm);
+  kkt_sparse sparse = { .n_nodes = n };
+  sparse_start(&sparse.cm);
   cholmod_factor *factor = NULL;
   cholmod_sparse *G = cholmod_allocate_sparse((size_t)n, (size_t)n, (size_t)ptr[n] + 1, 0, 1, 1,
-                                              CHOLMOD_PATTERN, &s.cm);
+                                              CHOLMOD_PATTERN, &sparse.cm);
   if (G != NULL) {
     int *p = G->p, *index = G->i, nz = 0;
     int *mark = graph->position; /* last column that listed the row */
@@ -60,15 +60,15 @@ perp_status perp_kkt_graph_order(perp_ctx *ctx, const char *name, kkt_graph *gra
         }
     }
     p[n] = nz;
-    s.cm.method[0].ordering = CHOLMOD_AMD;
-    s.cm.postorder = 1;
-    factor = cholmod_analyze(G, &s.cm);
+    sparse.cm.method[0].ordering = CHOLMOD_AMD;
+    sparse.cm.postorder = 1;
+    factor = cholmod_analyze(G, &sparse.cm);
   }
-  const perp_status status = factor == NULL ? sparse_external(ctx, name, &s) : PERP_OK;
+  const perp_status status = factor == NULL ? sparse_external(ctx, name, &sparse) : PERP_OK;
   for (int k = 0; k < n && factor != NULL; k++) graph->position[((int *)factor->Perm)[k]] = k;
-  cholmod_free_sparse(&G, &s.cm);
-  cholmod_free_factor(&factor, &s.cm);
-  cholmod_finish(&s.cm);
+  cholmod_free_sparse(&G, &sparse.cm);
+  cholmod_free_factor(&factor, &sparse.cm);
+  cholmod_finish(&sparse.cm);
   return status;
 }
 
@@ -130,16 +130,16 @@ perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_gr
                                    kkt_sparse *sparse)
 {
   sparse_start(&sparse->cm);
-  for (int g = 0; g < sparse->n_nodes; g++) sparse->n += graph->size[g];
+  for (int node = 0; node < sparse->n_nodes; node++) sparse->n += graph->size[node];
   if (sparse->n == 0) return PERP_OK;
   memcpy(sparse->position, graph->position, (size_t)sparse->n_nodes * sizeof *sparse->position);
   /* The earlier neighbours of every node, by position. */
   int n = 0;
-  for (int g = 0; g < sparse->n_nodes; g++) {
-    const int first = sparse->above_ptr[g] = n;
-    for (int k = graph->ptr[g]; k < graph->ptr[g + 1]; k++) {
+  for (int node = 0; node < sparse->n_nodes; node++) {
+    const int first = sparse->above_ptr[node] = n;
+    for (int k = graph->ptr[node]; k < graph->ptr[node + 1]; k++) {
       int h = graph->adj[k], at = n;
-      if (sparse->position[h] >= sparse->position[g]) continue;
+      if (sparse->position[h] >= sparse->position[node]) continue;
       while (at > first && sparse->position[sparse->above[at - 1]] > sparse->position[h]) at--;
       if (at > first && sparse->above[at - 1] == h) continue;
       memmove(sparse->above + at + 1, sparse->above + at, sizeof *sparse->above * (size_t)(n - at));
@@ -151,7 +151,7 @@ perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_gr
       sparse->above_row[k] = rows;
       rows += graph->size[sparse->above[k]];
     }
-    sparse->first_row[g] = rows;
+    sparse->first_row[node] = rows;
   }
   sparse->above_ptr[sparse->n_nodes] = n;
   return sparse_build(ctx, name, sparse, graph->size);

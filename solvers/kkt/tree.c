@@ -124,14 +124,14 @@ static bool factor_tree(const struct kkt_tree *w, const perp_blocks *B, double t
     if (w->hub[b] >= 0)
       memcpy(w->H + w->hub[b], B->M + B->mptr[b],
              sizeof(double) * (size_t)(B->mptr[b + 1] - B->mptr[b]));
-  for (int i = 0; i < w->n_links; i++) {
-    const struct kkt_tree_link *g = &w->link[i];
+  for (int link = 0; link < w->n_links; link++) {
+    const struct kkt_tree_link *g = &w->link[link];
 #define FACTOR(D, R) good &= factor_link(w, B, g, tol, D, R)
     KERNEL_SWITCH(g->kernel, FACTOR)
 #undef FACTOR
   }
-  for (int i = 0; i < w->n_roots; i++) {
-    int b = w->root[i], d = B->bptr[b + 1] - B->bptr[b];
+  for (int root = 0; root < w->n_roots; root++) {
+    int b = w->root[root], d = B->bptr[b + 1] - B->bptr[b];
     good &= ldl(d, w->H + w->hub[b], B->M + B->mptr[b], d + 1, DBL_EPSILON);
   }
   return good;
@@ -139,13 +139,13 @@ static bool factor_tree(const struct kkt_tree *w, const perp_blocks *B, double t
 
 /* Leaves to root: z_g = L^-1 of the right-hand side, a_b = Mt^-1 f~ of KKT_HUB bodies. */
 INLINE void forward_link(const struct kkt_tree *tree, const perp_blocks *blocks,
-                         const struct kkt_tree_link *g, const double *c, double *a, int D, int R)
+                         const struct kkt_tree_link *link, const double *c, double *a, int D, int R)
 {
-  const int r = R != 0 ? R : g->r;
-  double *z = tree->z + g->row, z_[MOST];
+  const int r = R != 0 ? R : link->r;
+  double *z = tree->z + link->row, z_[MOST];
   double *b = R != 0 ? z_ : z;
-  EACH (i, 0, r) b[i] = c[g->row + i];
-  for (int n = g->first; n < g->last; n++) {
+  EACH (i, 0, r) b[i] = c[link->row + i];
+  for (int n = link->first; n < link->last; n++) {
     const struct kkt_tree_child *child = &tree->child[n];
     const int d = D != 0 ? D : child->d;
     double *x = a + child->col;
@@ -154,53 +154,53 @@ INLINE void forward_link(const struct kkt_tree *tree, const perp_blocks *blocks,
     if (child->kind == KKT_PASS)
       gemv(r, R != 0 ? R : child->rh, -1, tree->L + child->Y, tree->z + child->row_h, b);
   }
-  const int d = D != 0 ? D : g->d;
-  if (g->parent == KKT_PASS) gemv(r, d, -1, blocks->J + g->J, a + g->col, b);
-  forward(r, tree->L + g->L, b);
+  const int d = D != 0 ? D : link->d;
+  if (link->parent == KKT_PASS) gemv(r, d, -1, blocks->J + link->J, a + link->col, b);
+  forward(r, tree->L + link->L, b);
   if (R != 0)
     EACH (i, 0, r) z[i] = b[i];
-  if (g->parent == KKT_HUB) { /* f~ += J' D^-1 b */
+  if (link->parent == KKT_HUB) { /* f~ += J' D^-1 b */
     double t_[MOST], *t = R != 0 ? t_ : tree->scratch;
     EACH (i, 0, r) t[i] = z[i];
-    middle(r, tree->L + g->L, t);
-    backward(r, tree->L + g->L, t);
-    gemvt(r, d, blocks->J + g->J, t, a + g->col);
+    middle(r, tree->L + link->L, t);
+    backward(r, tree->L + link->L, t);
+    gemvt(r, d, blocks->J + link->J, t, a + link->col);
   }
 }
 
 /* Root to leaves: lambda_g, then the bodies around it whose multipliers are then all known. */
 INLINE void backward_link(const struct kkt_tree *tree, const perp_blocks *blocks,
-                          const struct kkt_tree_link *g, double *a, double *lambda, int D, int R)
+                          const struct kkt_tree_link *link, double *a, double *lambda, int D, int R)
 {
-  const int r = R != 0 ? R : g->r;
-  const double *L = tree->L + g->L;
+  const int r = R != 0 ? R : link->r;
+  const double *L = tree->L + link->L;
   double l_[MOST], p_[MOST], y_[MOST];
-  double *l = R != 0 ? l_ : lambda + g->row;
+  double *l = R != 0 ? l_ : lambda + link->row;
   double *p = R != 0 ? p_ : tree->scratch, *y = R != 0 ? y_ : tree->scratch + tree->large;
-  EACH (i, 0, r) l[i] = tree->z[g->row + i];
-  const int d = D != 0 ? D : g->d, up = R != 0 && g->up != 0 ? R : g->up;
-  if (g->parent == KKT_HUB) {
+  EACH (i, 0, r) l[i] = tree->z[link->row + i];
+  const int d = D != 0 ? D : link->d, up = R != 0 && link->up != 0 ? R : link->up;
+  if (link->parent == KKT_HUB) {
     EACH (i, 0, r) p[i] = 0;
-    gemv(r, d, 1, blocks->J + g->J, a + g->col, p);
+    gemv(r, d, 1, blocks->J + link->J, a + link->col, p);
     forward(r, L, p);
     EACH (i, 0, r) l[i] -= p[i];
   }
   middle(r, L, l);
   if (up != 0)
     EACH (j, 0, r)
-      EACH (i, 0, up) l[j] -= tree->L[g->Y + i + j * up] * lambda[g->row_up + i];
+      EACH (i, 0, up) l[j] -= tree->L[link->Y + i + j * up] * lambda[link->row_up + i];
   backward(r, L, l);
   if (R != 0)
-    EACH (i, 0, r) lambda[g->row + i] = l[i];
+    EACH (i, 0, r) lambda[link->row + i] = l[i];
 
-  if (g->parent == KKT_PASS) { /* a = y + M^-1 (J' lambda + J_up' lambda_up) */
+  if (link->parent == KKT_PASS) { /* a = y + M^-1 (J' lambda + J_up' lambda_up) */
     EACH (i, 0, d) p[i] = 0;
-    if (up != 0) gemvt(up, d, blocks->J + g->J_up, lambda + g->row_up, p);
-    gemvt(r, d, blocks->J + g->J, l, p);
-    minv_times(d, is_diagonal(blocks, g->body), blocks->Minv + g->M, p, y);
-    EACH (i, 0, d) a[g->col + i] += y[i];
+    if (up != 0) gemvt(up, d, blocks->J + link->J_up, lambda + link->row_up, p);
+    gemvt(r, d, blocks->J + link->J, l, p);
+    minv_times(d, is_diagonal(blocks, link->body), blocks->Minv + link->M, p, y);
+    EACH (i, 0, d) a[link->col + i] += y[i];
   }
-  for (int n = g->first; n < g->last; n++) {
+  for (int n = link->first; n < link->last; n++) {
     const struct kkt_tree_child *child = &tree->child[n];
     const int dk = D != 0 ? D : child->d;
     if (child->kind == KKT_PASS) continue;
@@ -229,14 +229,14 @@ static void solve_tree(const struct kkt_tree *w, const perp_blocks *B, const dou
     else
       minv_times(d, is_diagonal(B, b), B->Minv + B->mptr[b], f + col, a + col);
   }
-  for (int i = 0; i < w->n_links; i++) {
-    const struct kkt_tree_link *g = &w->link[i];
+  for (int link = 0; link < w->n_links; link++) {
+    const struct kkt_tree_link *g = &w->link[link];
 #define FORWARD(D, R) forward_link(w, B, g, c, a, D, R)
     KERNEL_SWITCH(g->kernel, FORWARD)
 #undef FORWARD
   }
-  for (int i = 0; i < w->n_roots; i++) {
-    int b = w->root[i], d = B->bptr[b + 1] - B->bptr[b];
+  for (int root = 0; root < w->n_roots; root++) {
+    int b = w->root[root], d = B->bptr[b + 1] - B->bptr[b];
     ldl_solve(d, w->H + w->hub[b], a + B->bptr[b]);
   }
   for (int i = w->n_links - 1; i >= 0; i--) {

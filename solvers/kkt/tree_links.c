@@ -128,12 +128,12 @@ static void tree_cost(const struct kkt_tree *tree, const perp_blocks *blocks, do
                       double *solve)
 {
   *factor = *solve = 0;
-  for (int i = 0; i < tree->n_links; i++) {
-    const struct kkt_tree_link *g = &tree->link[i];
-    const double r = g->r;
+  for (int link = 0; link < tree->n_links; link++) {
+    const struct kkt_tree_link *tree_link = &tree->link[link];
+    const double r = tree_link->r;
     *factor += r * r * r / 6;
     *solve += r * r;
-    for (int n = g->first; n < g->last; n++) {
+    for (int n = tree_link->first; n < tree_link->last; n++) {
       const struct kkt_tree_child *child = &tree->child[n];
       const double d = child->d, rh = child->rh;
       *factor += child->kind == KKT_HUB ? d * d * d / 6 + r * d * d / 2 : r * d * d;
@@ -143,11 +143,12 @@ static void tree_cost(const struct kkt_tree *tree, const perp_blocks *blocks, do
       *factor += r * d * rh + r * rh * rh / 2 + r * rh + r * r * rh / 2;
       *solve += 2 * r * rh;
     }
-    if (g->parent == KKT_HUB) *factor += r * r * g->d / 2 + r * g->d * g->d / 2.0;
-    *solve += g->parent >= 0 ? 2 * r * g->d : 0;
+    if (tree_link->parent == KKT_HUB)
+      *factor += r * r * tree_link->d / 2 + r * tree_link->d * tree_link->d / 2.0;
+    *solve += tree_link->parent >= 0 ? 2 * r * tree_link->d : 0;
   }
-  for (int i = 0; i < tree->n_roots; i++) {
-    const double d = blocks->bptr[tree->root[i] + 1] - blocks->bptr[tree->root[i]];
+  for (int root = 0; root < tree->n_roots; root++) {
+    const double d = blocks->bptr[tree->root[root] + 1] - blocks->bptr[tree->root[root]];
     *factor += d * d * d / 6;
     *solve += d * d;
   }

@@ -7,13 +7,15 @@
 
 static void tree_plan_layout(void *plan, perp_arena *arena)
 {
-  struct perp_kkt_tree_plan *p = plan;
-  p->set = PERP_CARVE(arena, int, p->nb + 1);
-  PERP_INTS(arena, p->nb, &p->parent_group, &p->children, &p->last_child);
-  PERP_INTS(arena, p->nc, &p->parent_sub, &p->stack, &p->sequence, &p->position);
-  p->in_tree = PERP_CARVE(arena, char, p->nc);
-  p->excluded = PERP_CARVE(arena, char, p->nc);
-  p->seen = PERP_CARVE(arena, char, p->nb);
+  struct perp_kkt_tree_plan *tree_plan = plan;
+  tree_plan->set = PERP_CARVE(arena, int, tree_plan->nb + 1);
+  PERP_INTS(arena, tree_plan->nb, &tree_plan->parent_group, &tree_plan->children,
+            &tree_plan->last_child);
+  PERP_INTS(arena, tree_plan->nc, &tree_plan->parent_sub, &tree_plan->stack, &tree_plan->sequence,
+            &tree_plan->position);
+  tree_plan->in_tree = PERP_CARVE(arena, char, tree_plan->nc);
+  tree_plan->excluded = PERP_CARVE(arena, char, tree_plan->nc);
+  tree_plan->seen = PERP_CARVE(arena, char, tree_plan->nb);
 }
 
 /* Does group g connect parts that were not connected?  If so, connect them. */
@@ -134,10 +136,10 @@ perp_status perp_kkt_tree_plan(perp_ctx *ctx, const perp_blocks *blocks,
   void *plan;
   const perp_status status = perp_workspace_create(ctx, "tree", &like, sizeof like,
                                                    tree_plan_layout, &plan);
-  struct perp_kkt_tree_plan *p = *out = plan;
-  if (p == NULL) return status;
-  for (int g = 0; g < blocks->nc; g++) p->excluded[g] = 0;
-  do plan_tree(p, blocks);
-  while (exclude_weak(p, blocks));
+  struct perp_kkt_tree_plan *tree_plan = *out = plan;
+  if (tree_plan == NULL) return status;
+  for (int g = 0; g < blocks->nc; g++) tree_plan->excluded[g] = 0;
+  do plan_tree(tree_plan, blocks);
+  while (exclude_weak(tree_plan, blocks));
   return PERP_OK;
 }

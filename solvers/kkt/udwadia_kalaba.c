@@ -63,11 +63,11 @@ static perp_status udwadia_kalaba_factor(perp_ctx *ctx, void *ws, const perp_blo
                                          perp_stats *stats)
 {
   struct ws *work = ws;
-  kkt_orthogonal *o = &work->o;
-  PERP_TRY(kkt_same_size(ctx, "udwadia-kalaba", blocks, o->nv, o->m));
+  kkt_orthogonal *orthogonal = &work->o;
+  PERP_TRY(kkt_same_size(ctx, "udwadia-kalaba", blocks, orthogonal->nv, orthogonal->m));
   stats->factorizations++;
   stats->reason = perp_kkt_why_no_factor(blocks);
-  o->rank = 0;
+  orthogonal->rank = 0;
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK; /* LAPACK need not see NaN */
   memcpy(work->L, blocks->M, (size_t)work->nm * sizeof *work->L);
   for (int b = 0; b < blocks->nb; b++) {
@@ -78,18 +78,18 @@ static perp_status udwadia_kalaba_factor(perp_ctx *ctx, void *ws, const perp_blo
       return PERP_OK;
     }
   }
-  for (int i = 0; blocks->s != NULL && i < o->m; i++)
+  for (int i = 0; blocks->s != NULL && i < orthogonal->m; i++)
     if (blocks->s[i] < 0) {
       stats->reason = PERP_SINGULAR;
       return PERP_OK;
     }
-  perp_kkt_orthogonal_fill(o, blocks);
-  udwadia_kalaba_root(work, blocks, 'N', o->m, o->B, o->n);
-  stats->work += 2.0 * o->n * o->m * (double)o->m;
-  if (!perp_kkt_orthogonal_factor(o, work->opt.rank_tol))
+  perp_kkt_orthogonal_fill(orthogonal, blocks);
+  udwadia_kalaba_root(work, blocks, 'N', orthogonal->m, orthogonal->B, orthogonal->n);
+  stats->work += 2.0 * orthogonal->n * orthogonal->m * (double)orthogonal->m;
+  if (!perp_kkt_orthogonal_factor(orthogonal, work->opt.rank_tol))
     stats->reason = PERP_STALLED;
   else
-    stats->reason = o->rank < o->m ? PERP_REGULARIZED : PERP_EXACT;
+    stats->reason = orthogonal->rank < orthogonal->m ? PERP_REGULARIZED : PERP_EXACT;
   return PERP_OK;
 }
 
@@ -98,20 +98,21 @@ static perp_status udwadia_kalaba_solve(perp_ctx *ctx, void *ws, const perp_bloc
                                         perp_stats *stats)
 {
   struct ws *work = ws;
-  kkt_orthogonal *o = &work->o;
-  PERP_TRY(kkt_same_size(ctx, "udwadia-kalaba", blocks, o->nv, o->m));
-  stats->work += 4.0 * o->n * o->m;
+  kkt_orthogonal *orthogonal = &work->o;
+  PERP_TRY(kkt_same_size(ctx, "udwadia-kalaba", blocks, orthogonal->nv, orthogonal->m));
+  stats->work += 4.0 * orthogonal->n * orthogonal->m;
   perp_blocks_Minv(blocks, f, work->a0);
-  memcpy(work->e, c, (size_t)o->m * sizeof *c);
+  memcpy(work->e, c, (size_t)orthogonal->m * sizeof *c);
   perp_blocks_J(blocks, -1, work->a0, work->e);
-  perp_kkt_orthogonal_rows(o, work->e, work->z);
-  memset(o->y, 0, (size_t)o->rows * sizeof *o->y);
-  memcpy(o->y, work->z, (size_t)o->rank * sizeof *o->y);
-  perp_kkt_orthogonal_multipliers(o, work->z, lambda);
-  perp_kkt_orthogonal_Q(o, false, 1, o->y);
-  udwadia_kalaba_root(work, blocks, 'T', 1, o->y, o->n > 0 ? o->n : 1);
-  for (int i = 0; i < o->nv; i++) a[i] = work->a0[i] + o->y[i];
-  if (o->rank < o->m) return perp_kkt_judge_dependent(blocks, c, a, lambda, stats, work->e);
+  perp_kkt_orthogonal_rows(orthogonal, work->e, work->z);
+  memset(orthogonal->y, 0, (size_t)orthogonal->rows * sizeof *orthogonal->y);
+  memcpy(orthogonal->y, work->z, (size_t)orthogonal->rank * sizeof *orthogonal->y);
+  perp_kkt_orthogonal_multipliers(orthogonal, work->z, lambda);
+  perp_kkt_orthogonal_Q(orthogonal, false, 1, orthogonal->y);
+  udwadia_kalaba_root(work, blocks, 'T', 1, orthogonal->y, orthogonal->n > 0 ? orthogonal->n : 1);
+  for (int i = 0; i < orthogonal->nv; i++) a[i] = work->a0[i] + orthogonal->y[i];
+  if (orthogonal->rank < orthogonal->m)
+    return perp_kkt_judge_dependent(blocks, c, a, lambda, stats, work->e);
   return kkt_take(blocks, a, lambda, stats);
 }
 

@@ -20,10 +20,10 @@ static int local_pairs(int nodes, int n_edges, const int *edges, int *pair)
 {
   int k = 0;
   for (int i = 0; i < nodes; i++, k++) pair[2 * k] = pair[2 * k + 1] = i;
-  for (int e = 0; e < n_edges; e++)
+  for (int edge = 0; edge < n_edges; edge++)
     for (int side = 0; side < 2; side++, k++) {
-      pair[2 * k] = edges[2 * e + side];
-      pair[2 * k + 1] = edges[2 * e + 1 - side];
+      pair[2 * k] = edges[2 * edge + side];
+      pair[2 * k + 1] = edges[2 * edge + 1 - side];
     }
   qsort(pair, (size_t)k, 2 * sizeof *pair, local_compare);
   int kept = 0;
@@ -69,10 +69,10 @@ static int local_search(const perp_local *local, int root, int *order, int *mark
 static void local_order(perp_local *local, int *order, int *mark)
 {
   int placed = 0;
-  for (int i = 0; i < local->nodes; i++) mark[i] = -1;
-  for (int i = 0; i < local->nodes; i++) {
-    if (mark[i] >= 0) continue;
-    int root = i;
+  for (int node = 0; node < local->nodes; node++) mark[node] = -1;
+  for (int node = 0; node < local->nodes; node++) {
+    if (mark[node] >= 0) continue;
+    int root = node;
     for (int pass = 0; pass < 2; pass++) {
       const int found = local_search(local, root, order + placed, mark);
       root = order[placed + found - 1];
@@ -83,9 +83,9 @@ static void local_order(perp_local *local, int *order, int *mark)
   int next = 0;
   for (int k = local->nodes - 1; k >= 0; k--)
     for (int u = 0; u < local->size[order[k]]; u++) local->at[local->first[order[k]] + u] = next++;
-  for (int i = 0; i < local->nodes; i++)
-    for (int k = local->ptr[i]; k < local->ptr[i + 1]; k++) {
-      const int a = local->at[local->first[i]], j = local->near[k];
+  for (int node = 0; node < local->nodes; node++)
+    for (int k = local->ptr[node]; k < local->ptr[node + 1]; k++) {
+      const int a = local->at[local->first[node]], j = local->near[k];
       const int reach = abs(local->at[local->first[j]] + local->size[j] - 1 - a);
       if (reach > local->width) local->width = reach;
     }
@@ -95,14 +95,14 @@ static void local_order(perp_local *local, int *order, int *mark)
 /* Greedy: the least colour that no neighbour of a neighbour has. */
 static void local_color(perp_local *local, int *taken)
 {
-  for (int i = 0; i < local->nodes; i++) taken[i] = local->color[i] = -1;
-  for (int i = 0; i < local->nodes; i++) {
-    for (int k = local->ptr[i]; k < local->ptr[i + 1]; k++)
+  for (int node = 0; node < local->nodes; node++) taken[node] = local->color[node] = -1;
+  for (int node = 0; node < local->nodes; node++) {
+    for (int k = local->ptr[node]; k < local->ptr[node + 1]; k++)
       for (int l = local->ptr[local->near[k]]; l < local->ptr[local->near[k] + 1]; l++)
-        if (local->color[local->near[l]] >= 0) taken[local->color[local->near[l]]] = i;
+        if (local->color[local->near[l]] >= 0) taken[local->color[local->near[l]]] = node;
     int c = 0;
-    while (taken[c] == i) c++;
-    local->color[i] = c;
+    while (taken[c] == node) c++;
+    local->color[node] = c;
     if (c >= local->colors) local->colors = c + 1;
   }
 }
@@ -128,11 +128,11 @@ static int local_numbers(int pairs, const int *pair, const int *size)
 static void local_columns(perp_local *local)
 {
   int next = 0;
-  for (int i = 0; i < local->nodes; i++)
-    for (int u = 0; u < local->size[i]; u++) {
-      local->start[local->first[i] + u] = next;
-      for (int k = local->ptr[i]; k < local->ptr[i + 1]; k++) {
-        local->offset[k] = next - local->start[local->first[i] + u];
+  for (int node = 0; node < local->nodes; node++)
+    for (int u = 0; u < local->size[node]; u++) {
+      local->start[local->first[node] + u] = next;
+      for (int k = local->ptr[node]; k < local->ptr[node + 1]; k++) {
+        local->offset[k] = next - local->start[local->first[node] + u];
         for (int e = 0; e < local->size[local->near[k]]; e++)
           local->row[next++] = local->first[local->near[k]] + e;
       }
@@ -206,9 +206,9 @@ static bool local_move(perp_local *local, int color, int u, const double *x, con
 {
   bool any = false;
   memcpy(local->x1, x, (size_t)local->n * sizeof *x);
-  for (int i = 0; i < local->nodes; i++) {
-    if (local->color[i] != color || u >= local->size[i]) continue;
-    local->x1[local->first[i] + u] += step[local->first[i] + u];
+  for (int node = 0; node < local->nodes; node++) {
+    if (local->color[node] != color || u >= local->size[node]) continue;
+    local->x1[local->first[node] + u] += step[local->first[node] + u];
     any = true;
   }
   return any;

@@ -123,9 +123,9 @@ driver_through(perp_ode *ode, perp_ode_answer (*deriv)(void *, double, double, c
 
 static void driver_layout(void *ode, perp_arena *arena)
 {
-  perp_ode *o = ode;
-  PERP_DOUBLES(arena, o->n, &o->y, &o->y1, &o->y2, &o->y3, &o->err);
-  if (o->truncation) PERP_DOUBLES(arena, o->n, &o->slope, &o->slope1);
+  perp_ode *driver = ode;
+  PERP_DOUBLES(arena, driver->n, &driver->y, &driver->y1, &driver->y2, &driver->y3, &driver->err);
+  if (driver->truncation) PERP_DOUBLES(arena, driver->n, &driver->slope, &driver->slope1);
 }
 
 perp_status perp_ode_check(perp_ctx *ctx, const perp_spec *method, const perp_ode_sys *sys,
@@ -226,16 +226,16 @@ perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_o
   }
   void *ode;
   PERP_TRY(perp_workspace_create(ctx, desc->d.name, &like, sizeof like, driver_layout, &ode));
-  perp_ode *o = ode;
-  o->asked = one_h(o) ? driver_through(o, asked_deriv) : o->sys;
-  o->trial = driver_through(o, trial_deriv);
-  perp_status status = perp_spec_copy(ctx, method, &o->method);
-  if (status == PERP_OK) status = desc->create(ctx, &o->sys, method->opts, &o->ws);
+  perp_ode *driver = ode;
+  driver->asked = one_h(driver) ? driver_through(driver, asked_deriv) : driver->sys;
+  driver->trial = driver_through(driver, trial_deriv);
+  perp_status status = perp_spec_copy(ctx, method, &driver->method);
+  if (status == PERP_OK) status = desc->create(ctx, &driver->sys, method->opts, &driver->ws);
   if (status == PERP_OK) {
-    *out = o;
+    *out = driver;
   } else {
-    perp_spec_free(&o->method);
-    free(o);
+    perp_spec_free(&driver->method);
+    free(driver);
   }
   return status;
 }
@@ -253,31 +253,33 @@ void perp_ode_destroy(perp_ode *ode)
 perp_status perp_ode_restart(perp_ctx *ctx, perp_ode *ode, double t, const double *q,
                              const double *v)
 {
-  perp_ode *o = ode;
-  o->started = false;
-  o->dense.valid = false;
-  memcpy(o->y, q, (size_t)o->nq * sizeof *q);
-  if (o->nv > 0) memcpy(o->y + o->nq, v, (size_t)o->nv * sizeof *v);
-  if (!(fabs(t) < HUGE_VAL) || !perp_finite(o->n, o->y))
+  perp_ode *driver = ode;
+  driver->started = false;
+  driver->dense.valid = false;
+  memcpy(driver->y, q, (size_t)driver->nq * sizeof *q);
+  if (driver->nv > 0) memcpy(driver->y + driver->nq, v, (size_t)driver->nv * sizeof *v);
+  if (!(fabs(t) < HUGE_VAL) || !perp_finite(driver->n, driver->y))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial state is not finite (t = %g s)",
-                     o->desc->d.name, t);
-  if (o->sys.accept != NULL) {
-    perp_ode_answer answer = o->sys.accept(o->sys.user, t, o->y, o->y + o->nq);
-    if (answer == PERP_ODE_INVALID || answer == PERP_ODE_FAILED || !perp_finite(o->n, o->y))
+                     driver->desc->d.name, t);
+  if (driver->sys.accept != NULL) {
+    perp_ode_answer answer = driver->sys.accept(driver->sys.user, t, driver->y,
+                                                driver->y + driver->nq);
+    if (answer == PERP_ODE_INVALID || answer == PERP_ODE_FAILED ||
+        !perp_finite(driver->n, driver->y))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial state is not valid (t = %g s)",
-                       o->desc->d.name, t);
-    if (answer == PERP_ODE_CHANGED) o->count.changed++;
+                       driver->desc->d.name, t);
+    if (answer == PERP_ODE_CHANGED) driver->count.changed++;
   }
-  o->t = t;
-  o->grid = (perp_ode_grid){ .h = o->h_first, .t_0 = t };
-  o->h = o->h_first;
-  o->ratio = o->h_before = 0;
-  o->scale = (struct perp_ode_scale){ .q = o->sys.size };
-  perp_ode_scale_grow(&o->scale, o->nq, o->nv, o->y);
-  perp_ode_forget_history(o);
-  perp_ode_watch(o);
-  o->count.restarts++;
-  o->started = true;
+  driver->t = t;
+  driver->grid = (perp_ode_grid){ .h = driver->h_first, .t_0 = t };
+  driver->h = driver->h_first;
+  driver->ratio = driver->h_before = 0;
+  driver->scale = (struct perp_ode_scale){ .q = driver->sys.size };
+  perp_ode_scale_grow(&driver->scale, driver->nq, driver->nv, driver->y);
+  perp_ode_forget_history(driver);
+  perp_ode_watch(driver);
+  driver->count.restarts++;
+  driver->started = true;
   return PERP_OK;
 }
 
@@ -379,8 +381,8 @@ const perp_ode_counters *perp_ode_count(const perp_ode *ode)
 
 static void dense_layout(void *ode, perp_arena *arena)
 {
-  perp_ode *o = ode;
-  PERP_DOUBLES(arena, o->n, &o->dense.y, &o->dense.end);
+  perp_ode *driver = ode;
+  PERP_DOUBLES(arena, driver->n, &driver->dense.y, &driver->dense.end);
 }
 
 static perp_status dense_create(perp_ctx *ctx, perp_ode *ode)
@@ -435,31 +437,31 @@ static perp_ode_answer dense_state(perp_ode *ode, double t, perp_stats *stats)
 
 perp_status perp_ode_dense_at(perp_ctx *ctx, perp_ode *ode, double t, double *q, double *v)
 {
-  perp_ode *o = ode;
-  struct perp_ode_dense *dense = &o->dense;
-  if (!dense->valid || !(t >= dense->t && t <= o->t))
+  perp_ode *driver = ode;
+  struct perp_ode_dense *dense = &driver->dense;
+  if (!dense->valid || !(t >= dense->t && t <= driver->t))
     return PERP_FAIL(
         ctx, PERP_ERR_ARG,
         "%s: dense output at t = %.17g s is not possible: the time is outside the last step",
-        o->desc->d.name, t);
-  PERP_TRY(dense_create(ctx, o));
+        driver->desc->d.name, t);
+  PERP_TRY(dense_create(ctx, driver));
   const double *y = dense->y;
   if (t == dense->t) {
-    y = o->y1;
-  } else if (t == o->t && dense->joined) {
-    y = o->y;
+    y = driver->y1;
+  } else if (t == driver->t && dense->joined) {
+    y = driver->y;
   } else {
     perp_stats stats = { .reason = PERP_RUNNING };
     dense->inside = true;
-    const perp_ode_answer answer = dense_state(o, t, &stats);
+    const perp_ode_answer answer = dense_state(driver, t, &stats);
     dense->inside = false;
-    o->count.dense += stats.matvecs;
-    if (answer != PERP_ODE_OK || !perp_finite(o->n, dense->y))
+    driver->count.dense += stats.matvecs;
+    if (answer != PERP_ODE_OK || !perp_finite(driver->n, dense->y))
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "%s: dense output at t = %.17g s failed: the state there is not valid",
-                       o->desc->d.name, t);
+                       driver->desc->d.name, t);
   }
-  memcpy(q, y, (size_t)o->nq * sizeof *q);
-  if (o->nv > 0) memcpy(v, y + o->nq, (size_t)o->nv * sizeof *v);
+  memcpy(q, y, (size_t)driver->nq * sizeof *q);
+  if (driver->nv > 0) memcpy(v, y + driver->nq, (size_t)driver->nv * sizeof *v);
   return PERP_OK;
 }

@@ -171,12 +171,12 @@ static double driver_step_closely(const perp_ode *ode, double h, double least)
 /* The latest state before the event function falls below zero in (t, t_new], into y1; on entry it
  * is below at t_new. h = 0 on return: it falls right away, y1 = y.  Regula falsi (Illinois) with
  * bisection when that is slow. */
-static void driver_step_locate(perp_ode *ode, struct trial *p, perp_stats *stats)
+static void driver_step_locate(perp_ode *ode, struct trial *trial, perp_stats *stats)
 {
   const size_t bytes = (size_t)ode->n * sizeof *ode->y;
-  const double enough = driver_step_closely(ode, p->h, 2 * DBL_EPSILON * fabs(ode->t));
+  const double enough = driver_step_closely(ode, trial->h, 2 * DBL_EPSILON * fabs(ode->t));
   const int most = ode->sys.locations_most > 0 ? ode->sys.locations_most : LOCATIONS_MOST;
-  double lo = 0, hi = p->h, f_lo = ode->event, f_hi = p->event, width = hi;
+  double lo = 0, hi = trial->h, f_lo = ode->event, f_hi = trial->event, width = hi;
   int side = 0;
   memcpy(ode->y3, ode->y, bytes);
   for (int i = 0; i < most && hi - lo > enough; i++) {
@@ -203,61 +203,61 @@ static void driver_step_locate(perp_ode *ode, struct trial *p, perp_stats *stats
   }
   memcpy(ode->y1, ode->y3, bytes);
   stats->reason = PERP_RUNNING;
-  p->h = lo;
-  p->t_new = ode->t + lo;
-  p->stop = PERP_ODE_EVENT;
+  trial->h = lo;
+  trial->t_new = ode->t + lo;
+  trial->stop = PERP_ODE_EVENT;
 }
 
 /* y1 is the trial state at t_new: stop at an event, ask whether the state is acceptable. */
-static perp_ode_answer driver_step_settle(perp_ode *ode, struct trial *p, perp_stats *stats)
+static perp_ode_answer driver_step_settle(perp_ode *ode, struct trial *trial, perp_stats *stats)
 {
   const perp_ode_sys *sys = &ode->sys;
-  p->stop = PERP_ODE_REACHED;
+  trial->stop = PERP_ODE_REACHED;
   if (sys->event != NULL) {
-    p->event = sys->event(sys->user, p->t_new, ode->y1, ode->y1 + ode->nq);
-    if (isnan(p->event)) return not_finite(stats);
-    if (ode->armed && p->event < 0) driver_step_locate(ode, p, stats);
+    trial->event = sys->event(sys->user, trial->t_new, ode->y1, ode->y1 + ode->nq);
+    if (isnan(trial->event)) return not_finite(stats);
+    if (ode->armed && trial->event < 0) driver_step_locate(ode, trial, stats);
   }
   if (sys->accept == NULL) return PERP_ODE_OK;
-  perp_ode_answer answer = sys->accept(sys->user, p->t_new, ode->y1, ode->y1 + ode->nq);
+  perp_ode_answer answer = sys->accept(sys->user, trial->t_new, ode->y1, ode->y1 + ode->nq);
   if (answer == PERP_ODE_CHANGED && !perp_finite(ode->n, ode->y1)) return not_finite(stats);
   return answer;
 }
 
 /* The latest valid state in (t, t_new], into y1 (Vondrak 6.4.3); y1 at t_new is invalid on entry.
  */
-static perp_ode_answer driver_step_bisect(perp_ctx *ctx, perp_ode *ode, struct trial *p,
+static perp_ode_answer driver_step_bisect(perp_ctx *ctx, perp_ode *ode, struct trial *trial,
                                           perp_stats *stats)
 {
-  const double enough = driver_step_closely(ode, p->h, 4 * DBL_EPSILON * fabs(ode->t));
+  const double enough = driver_step_closely(ode, trial->h, 4 * DBL_EPSILON * fabs(ode->t));
   const int most = ode->sys.locations_most > 0 ? ode->sys.locations_most : BISECTIONS_MOST;
-  double lo = 0, hi = p->h, ratio;
+  double lo = 0, hi = trial->h, ratio;
   for (int i = 0; i < most && hi - lo > enough; i++) {
     double mid = lo + 0.5 * (hi - lo);
     perp_ode_answer answer = make_again(ode, mid, &ratio, stats);
     PERP_TRACE(ctx, .method = ode->desc->d.name, .what = "bisect", .iteration = i, .entering = -1,
                .leaving = -1, .step = mid, .residual = ratio, .n = ode->n, .x = ode->y1);
     if (answer == PERP_ODE_OK && ratio <= 1) {
-      p->h = mid;
-      p->t_new = ode->t + mid;
-      answer = driver_step_settle(ode, p, stats);
-      if (answer == PERP_ODE_CHANGED || (answer == PERP_ODE_OK && p->stop == PERP_ODE_EVENT))
+      trial->h = mid;
+      trial->t_new = ode->t + mid;
+      answer = driver_step_settle(ode, trial, stats);
+      if (answer == PERP_ODE_CHANGED || (answer == PERP_ODE_OK && trial->stop == PERP_ODE_EVENT))
         return answer;
       if (answer == PERP_ODE_OK) {
         lo = mid;
         continue;
       }
-      mid = p->h; /* shorter when the state at an event is invalid */
+      mid = trial->h; /* shorter when the state at an event is invalid */
     }
     hi = mid;
   }
   stats->reason = PERP_INVALID_STATE;
   if (!(ode->t + lo > ode->t)) return PERP_ODE_INVALID;
   /* the last state asked must be the one that is kept: make it again */
-  p->h = lo;
-  p->t_new = ode->t + lo;
+  trial->h = lo;
+  trial->t_new = ode->t + lo;
   perp_ode_answer answer = make_again(ode, lo, &ratio, stats);
-  if (answer == PERP_ODE_OK) answer = driver_step_settle(ode, p, stats);
+  if (answer == PERP_ODE_OK) answer = driver_step_settle(ode, trial, stats);
   if (answer == PERP_ODE_OK || answer == PERP_ODE_CHANGED) stats->reason = PERP_RUNNING;
   return answer;
 }
@@ -276,45 +276,46 @@ static struct trial plan_adaptive(const perp_ode *ode, double t_max)
 }
 
 /* again: the step was made again, so that a history ends elsewhere. */
-static void driver_step_commit(perp_ctx *ctx, perp_ode *ode, const struct trial *p,
+static void driver_step_commit(perp_ctx *ctx, perp_ode *ode, const struct trial *trial,
                                perp_ode_answer answer, bool again)
 {
   double *y = ode->y;
   ode->y = ode->y1;
   ode->y1 = y;
   ode->dense.t = ode->t;
-  ode->dense.valid = p->h > 0;
+  ode->dense.valid = trial->h > 0;
   ode->dense.ended = false;
-  ode->dense.joined = p->stop != PERP_ODE_EVENT && !again;
-  ode->t = p->t_new;
-  if (p->whole) ode->grid.k++;
-  if (p->h > 0 && ode->truncation) {
+  ode->dense.joined = trial->stop != PERP_ODE_EVENT && !again;
+  ode->t = trial->t_new;
+  if (trial->whole) ode->grid.k++;
+  if (trial->h > 0 && ode->truncation) {
     double *slope = ode->slope;
     ode->slope = ode->slope1;
     ode->slope1 = slope;
-    ode->h_before = p->h;
+    ode->h_before = trial->h;
   }
-  if (p->h > 0) {
+  if (trial->h > 0) {
     ode->count.steps++;
-    ode->count.h_least = ode->count.steps == 1 ? p->h : fmin(ode->count.h_least, p->h);
-    ode->count.h_most = fmax(ode->count.h_most, p->h);
+    ode->count.h_least = ode->count.steps == 1 ? trial->h : fmin(ode->count.h_least, trial->h);
+    ode->count.h_most = fmax(ode->count.h_most, trial->h);
   }
   if (ode->control.tol > 0) perp_ode_scale_grow(&ode->scale, ode->nq, ode->nv, ode->y);
   if (ode->sys.event != NULL) {
-    ode->event = p->event;
-    ode->armed = p->event >= 0 && p->stop != PERP_ODE_EVENT; /* one has been reported */
+    ode->event = trial->event;
+    ode->armed = trial->event >= 0 && trial->stop != PERP_ODE_EVENT; /* one has been reported */
   }
   if (answer == PERP_ODE_CHANGED) {
     ode->count.changed++;
-    if (p->stop != PERP_ODE_EVENT) perp_ode_watch(ode);
+    if (trial->stop != PERP_ODE_EVENT) perp_ode_watch(ode);
   }
   if (answer == PERP_ODE_CHANGED || again) perp_ode_forget_history(ode);
   PERP_TRACE(ctx, .method = ode->desc->d.name,
-             .what = p->stop == PERP_ODE_EVENT    ? "event"
-                     : answer == PERP_ODE_CHANGED ? "changed"
-                                                  : "step",
-             .iteration = (int)ode->count.steps, .entering = -1, .leaving = -1, .step = p->h,
-             .residual = ode->control.tol > 0 ? p->ratio : (double)NAN, .n = ode->n, .x = ode->y);
+             .what = trial->stop == PERP_ODE_EVENT ? "event"
+                     : answer == PERP_ODE_CHANGED  ? "changed"
+                                                   : "step",
+             .iteration = (int)ode->count.steps, .entering = -1, .leaving = -1, .step = trial->h,
+             .residual = ode->control.tol > 0 ? trial->ratio : (double)NAN, .n = ode->n,
+             .x = ode->y);
 }
 
 static perp_ode_stop give_up(perp_stats *stats, perp_reason reason)
@@ -324,46 +325,46 @@ static perp_ode_stop give_up(perp_stats *stats, perp_reason reason)
 }
 
 /* A trial step that met the error tolerance, or the reason why there is none: STOPPED. */
-static perp_ode_stop adaptive_trial(perp_ctx *ctx, perp_ode *ode, double t_max, struct trial *p,
+static perp_ode_stop adaptive_trial(perp_ctx *ctx, perp_ode *ode, double t_max, struct trial *trial,
                                     perp_ode_answer *answer, perp_stats *stats)
 {
   const bool keep = (ode->desc->d.caps & PERP_ODE_OWN_STEP_CONTROL) != 0;
-  *p = plan_adaptive(ode, t_max);
+  *trial = plan_adaptive(ode, t_max);
   for (int refused = 0; refused < REFUSALS_MOST; refused++) {
-    if (!(ode->t + p->h > ode->t))
+    if (!(ode->t + trial->h > ode->t))
       return give_up(stats, stats->reason < 0 ? stats->reason : PERP_STEP_TOO_SMALL);
     stats->reason = PERP_RUNNING;
-    *answer = driver_step_revised(ode, p->h, &p->ratio, stats);
+    *answer = driver_step_revised(ode, trial->h, &trial->ratio, stats);
     if (*answer == PERP_ODE_INVALID) return PERP_ODE_REACHED; /* for bisect() */
-    const double ratio = *answer == PERP_ODE_OK ? p->ratio : (double)NAN;
+    const double ratio = *answer == PERP_ODE_OK ? trial->ratio : (double)NAN;
     const double factor = keep ? perp_ode_keep_factor(ratio, order_of_error(ode), refused > 0)
                                : perp_ode_step_factor(ratio, ode->ratio, order_of_error(ode),
                                                       refused > 0);
     /* a step that was cut short says little about the next one, unless history goes by its length
      */
-    const bool cut = p->h < ode->h;
+    const bool cut = trial->h < ode->h;
     if (ratio <= 1) {
       ode->ratio = ratio;
-      double h = fmin(p->h * factor, ode->control.h_max);
+      double h = fmin(trial->h * factor, ode->control.h_max);
       ode->h = cut && !keep ? fmax(h, ode->h) : h;
       return PERP_ODE_REACHED;
     }
     if (*answer != PERP_ODE_OK && stats->reason == PERP_RUNNING) stats->reason = PERP_SINGULAR;
     ode->count.rejected++;
     PERP_TRACE(ctx, .method = ode->desc->d.name, .what = "reject", .iteration = refused,
-               .entering = -1, .leaving = -1, .step = p->h, .residual = ratio, .n = ode->n,
+               .entering = -1, .leaving = -1, .step = trial->h, .residual = ratio, .n = ode->n,
                .x = ode->y1);
-    p->h *= refused < 8 ? factor : fmin(factor, 0.2);
-    p->t_new = ode->t + p->h;
-    ode->h = p->h;
-    if (p->h < ode->control.h_min)
+    trial->h *= refused < 8 ? factor : fmin(factor, 0.2);
+    trial->t_new = ode->t + trial->h;
+    ode->h = trial->h;
+    if (trial->h < ode->control.h_min)
       return give_up(stats, stats->reason < 0 ? stats->reason : PERP_STEP_TOO_SMALL);
   }
   return give_up(stats, PERP_STALLED);
 }
 
 /* A step that the method makes by itself, or the reason why there is none: STOPPED. */
-static perp_ode_stop own_trial(perp_ctx *ctx, perp_ode *ode, double t_max, struct trial *p,
+static perp_ode_stop own_trial(perp_ctx *ctx, perp_ode *ode, double t_max, struct trial *trial,
                                perp_ode_answer *answer, perp_stats *stats)
 {
   perp_ode_own own = {
@@ -382,13 +383,13 @@ static perp_ode_stop own_trial(perp_ctx *ctx, perp_ode *ode, double t_max, struc
     return give_up(stats, stats->reason < 0 ? stats->reason : PERP_SINGULAR);
   if (!(own.t_new > ode->t)) return give_up(stats, PERP_STEP_TOO_SMALL);
   ode->h = own.h;
-  *p = (struct trial){ .h = own.t_new - ode->t, .t_new = own.t_new, .ratio = own.ratio };
+  *trial = (struct trial){ .h = own.t_new - ode->t, .t_new = own.t_new, .ratio = own.ratio };
   return PERP_ODE_REACHED;
 }
 
 perp_ode_stop perp_ode_make_step(perp_ctx *ctx, perp_ode *ode, double t_max, perp_stats *stats)
 {
-  struct trial p;
+  struct trial trial;
   perp_ode_answer answer;
   stats->reason = PERP_RUNNING;
   ode->dense.valid = false;
@@ -396,30 +397,31 @@ perp_ode_stop perp_ode_make_step(perp_ctx *ctx, perp_ode *ode, double t_max, per
 
   if (ode->control.tol > 0) {
     const perp_ode_stop stop = ode->desc->own_step != NULL
-                                   ? own_trial(ctx, ode, t_max, &p, &answer, stats)
-                                   : adaptive_trial(ctx, ode, t_max, &p, &answer, stats);
+                                   ? own_trial(ctx, ode, t_max, &trial, &answer, stats)
+                                   : adaptive_trial(ctx, ode, t_max, &trial, &answer, stats);
     if (stop == PERP_ODE_STOPPED) return stop;
-    stats->residual = fmax(stats->residual, p.ratio); /* that of NaN and a number is the number */
+    stats->residual = fmax(stats->residual,
+                           trial.ratio); /* that of NaN and a number is the number */
   } else {
     const perp_ode_grid_step next = perp_ode_grid_next(&ode->grid, ode->t, t_max);
-    p = (struct trial){ .h = next.h, .t_new = next.t_new, .whole = next.whole };
-    if (!(ode->t + p.h > ode->t)) return give_up(stats, PERP_STEP_TOO_SMALL);
-    answer = driver_step_revised(ode, p.h, &p.ratio, stats);
+    trial = (struct trial){ .h = next.h, .t_new = next.t_new, .whole = next.whole };
+    if (!(ode->t + trial.h > ode->t)) return give_up(stats, PERP_STEP_TOO_SMALL);
+    answer = driver_step_revised(ode, trial.h, &trial.ratio, stats);
   }
 
-  const double tried = p.h;
+  const double tried = trial.h;
   if (answer == PERP_ODE_OK && (ode->sys.event != NULL || ode->sys.accept != NULL))
-    answer = driver_step_settle(ode, &p, stats);
-  bool again = p.stop == PERP_ODE_EVENT;
+    answer = driver_step_settle(ode, &trial, stats);
+  bool again = trial.stop == PERP_ODE_EVENT;
   if (answer == PERP_ODE_INVALID) {
-    answer = driver_step_bisect(ctx, ode, &p, stats);
+    answer = driver_step_bisect(ctx, ode, &trial, stats);
     again = true;
   }
   if (answer == PERP_ODE_INVALID) return give_up(stats, PERP_INVALID_STATE);
   if (answer == PERP_ODE_FAILED)
     return give_up(stats, stats->reason < 0 ? stats->reason : PERP_SINGULAR);
-  p.whole = p.whole && p.h == tried;
-  driver_step_commit(ctx, ode, &p, answer, again);
+  trial.whole = trial.whole && trial.h == tried;
+  driver_step_commit(ctx, ode, &trial, answer, again);
   stats->reason = PERP_EXACT;
-  return p.stop;
+  return trial.stop;
 }

@@ -52,8 +52,8 @@ static void lie_newmark_layout(void *ws, perp_arena *arena)
 static perp_status lie_newmark_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts_,
                                       void **ws)
 {
-  const opts *o = opts_;
-  struct ws like = { .nq = sys->nq, .nv = sys->nv, .beta = o->beta, .gamma = o->gamma };
+  const opts *chosen = opts_;
+  struct ws like = { .nq = sys->nq, .nv = sys->nv, .beta = chosen->beta, .gamma = chosen->gamma };
   return perp_workspace_create(ctx, "lie-newmark", &like, sizeof like, lie_newmark_layout, ws);
 }
 

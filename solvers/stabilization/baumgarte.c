@@ -59,8 +59,8 @@ struct ws {
 static perp_status baumgarte_create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts,
                                     void **ws)
 {
-  const struct opts *o = opts;
-  struct ws like = { .joints = { o->alpha, o->beta, sys->m }, .opt = *o };
+  const struct opts *chosen = opts;
+  struct ws like = { .joints = { chosen->alpha, chosen->beta, sys->m }, .opt = *chosen };
   return perp_stab_joints_create(ctx, "baumgarte", &like, sizeof like, ws);
 }
 

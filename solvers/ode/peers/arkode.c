@@ -77,7 +77,7 @@ static int arkode_project(realtype t, N_Vector y, void *user)
 static perp_status arkode_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
                                  void **ws)
 {
-  const struct opts *o = opts;
+  const struct opts *chosen = opts;
   perp_sundials *sundials;
   *ws = NULL;
   PERP_TRY(perp_sundials_open(ctx, &arkode_library));
@@ -99,8 +99,8 @@ static perp_status arkode_create(perp_ctx *ctx, const perp_ode_sys *sys, const v
     .next = arkode_calls.ARKStepGetCurrentStep,
     .free = arkode_calls.ARKStepFree,
   };
-  PERP_TRY(perp_sundials_create(ctx, &code, sys, &o->control, true, &sundials));
-  sundials->order = o->order;
+  PERP_TRY(perp_sundials_create(ctx, &code, sys, &chosen->control, true, &sundials));
+  sundials->order = chosen->order;
   sundials->mem = arkode_calls.ARKStepCreate(NULL, perp_sundials_rhs, 0, sundials->y,
                                              sundials->context);
   bool made = sundials->mem != NULL &&
@@ -110,7 +110,7 @@ static perp_status arkode_create(perp_ctx *ctx, const perp_ode_sys *sys, const v
               arkode_calls.ARKStepSetLinearSolver(sundials->mem, sundials->linear, sundials->A) ==
                   0 &&
               arkode_calls.ARKStepSetDeltaGammaMax(sundials->mem, 8 * DBL_EPSILON) == 0 &&
-              arkode_calls.ARKStepSetOrder(sundials->mem, o->order) == 0;
+              arkode_calls.ARKStepSetOrder(sundials->mem, chosen->order) == 0;
   if (sys->onto != NULL || (sys->project != NULL && sys->nq != sys->nv))
     made = made && arkode_calls.ARKStepSetPostprocessStepFn(sundials->mem, arkode_project) == 0;
   if (made) {
