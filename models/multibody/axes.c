@@ -148,7 +148,8 @@ perp_status perp_model_add_coupling(perp_ctx *ctx, perp_model *model, const perp
   memcpy(row.term, def->term, (size_t)def->n_terms * sizeof *def->term);
   if (def->start == PERP_START_ZERO) {
     row.value = 0;
-    for (int i = 0; i < def->n_terms; i++) row.value += row.term[i].factor * row.term[i].zero;
+    for (int term = 0; term < def->n_terms; term++)
+      row.value += row.term[term].factor * row.term[term].zero;
   }
   return axes_add(ctx, model, def->name, &row,
                   def->start == PERP_START_ZERO ? PERP_START_HOLDS : def->start, who, index);
@@ -203,10 +204,10 @@ int perp_axes_count(const perp_model *model, int joint)
 void perp_axes_renumber(perp_model *model, int joint, const int *joints, int n)
 {
   axes_row *row = (void *)(uintptr_t)axes_of(model, joint); /* the model's own copy */
-  for (int k = 0; row != NULL && k < row->n_terms; k++)
+  for (int term = 0; row != NULL && term < row->n_terms; term++)
     for (int i = 0; i < n; i++)
-      if (joints[i] == row->term[k].joint) {
-        row->term[k].joint = i;
+      if (joints[i] == row->term[term].joint) {
+        row->term[term].joint = i;
         break;
       }
 }
@@ -220,10 +221,10 @@ void perp_axes_compile(const perp_model *model, const perp_eval *eval)
     perp_joint *joint = &model->joint[i];
     joint->axes = 1 + at;
     joint->inertial = row->inertia > 0;
-    for (int k = 0; k < row->n_terms; k++, at++) {
-      const perp_drive_def def = { .joint = row->term[k].joint,
-                                   .axis = row->term[k].axis,
-                                   .zero = row->term[k].zero };
+    for (int term = 0; term < row->n_terms; term++, at++) {
+      const perp_drive_def def = { .joint = row->term[term].joint,
+                                   .axis = row->term[term].axis,
+                                   .zero = row->term[term].zero };
       model->sim.angle[at] = def.zero;
       perp_drive_compile(model, eval, &def, &model->drive[at]);
     }
@@ -238,19 +239,19 @@ void perp_axes_evaluate(const perp_model *model, const perp_joint *joint, perp_e
   const int nvb = model->nvb;
   double C = -row->value, J[2][6];
   int moving = 0;
-  for (int i = 0; i < joint->n_bodies; i++) moving += joint->body[i] >= 0;
+  for (int body = 0; body < joint->n_bodies; body++) moving += joint->body[body] >= 0;
   for (int i = 0; eval->J != NULL && i < moving; i++)
     memset(eval->J + model->pattern.joff[joint->sub + i], 0, (size_t)nvb * sizeof *J[0]);
-  for (int k = 0; k < row->n_terms; k++) {
-    const perp_drive *drive = &model->drive[joint->axes - 1 + k];
-    const double factor = row->term[k].factor;
-    C += factor * perp_drive_row(model, eval, joint->axes - 1 + k, J[0], J[1]);
+  for (int term = 0; term < row->n_terms; term++) {
+    const perp_drive *drive = &model->drive[joint->axes - 1 + term];
+    const double factor = row->term[term].factor;
+    C += factor * perp_drive_row(model, eval, joint->axes - 1 + term, J[0], J[1]);
     if (eval->J == NULL) continue;
-    for (int i = 0, sub = joint->sub; i < joint->n_bodies; i++) {
-      if (joint->body[i] < 0) continue;
+    for (int body = 0, sub = joint->sub; body < joint->n_bodies; body++) {
+      if (joint->body[body] < 0) continue;
       double *to = eval->J + model->pattern.joff[sub++];
-      if (joint->body[i] != drive->a && joint->body[i] != drive->b) continue;
-      const double *from = J[joint->body[i] == drive->b];
+      if (joint->body[body] != drive->a && joint->body[body] != drive->b) continue;
+      const double *from = J[joint->body[body] == drive->b];
       for (int c = 0; c < nvb; c++) to[c] += factor * from[c];
     }
   }
@@ -262,8 +263,8 @@ double perp_axes_bias(const perp_model *model, const perp_joint *joint, const pe
 {
   const axes_row *row = joint->opts;
   double sum = 0;
-  for (int k = 0; k < row->n_terms; k++)
-    sum += row->term[k].factor * perp_drive_bias(model, eval, joint->axes - 1 + k, v);
+  for (int term = 0; term < row->n_terms; term++)
+    sum += row->term[term].factor * perp_drive_bias(model, eval, joint->axes - 1 + term, v);
   return sum;
 }
 

@@ -177,9 +177,9 @@ void perp_shape_disown(const perp_shape_def *def)
 
 void perp_shapes_free(perp_model *model)
 {
-  for (int i = 0; model->shape != NULL && i < model->n_shapes; i++) {
-    free(model->shape[i].hull);
-    free(model->shape[i].mesh);
+  for (int shape = 0; model->shape != NULL && shape < model->n_shapes; shape++) {
+    free(model->shape[shape].hull);
+    free(model->shape[shape].mesh);
   }
   free(model->shape);
   model->shape = NULL;
@@ -188,21 +188,23 @@ void perp_shapes_free(perp_model *model)
 void perp_model_destroy(perp_model *model)
 {
   if (model == NULL) return;
-  for (int i = 0; i < model->n_bodies; i++) free((char *)(uintptr_t)model->body_def[i].name);
-  for (int i = 0; i < model->n_joints; i++) {
-    free((char *)(uintptr_t)model->joint_def[i].name);
-    perp_element_free(model->joint_def[i].opts, model->joint_def[i].body);
-    free(model->curve[i]);
+  for (int body = 0; body < model->n_bodies; body++)
+    free((char *)(uintptr_t)model->body_def[body].name);
+  for (int joint = 0; joint < model->n_joints; joint++) {
+    free((char *)(uintptr_t)model->joint_def[joint].name);
+    perp_element_free(model->joint_def[joint].opts, model->joint_def[joint].body);
+    free(model->curve[joint]);
   }
-  for (int i = 0; i < model->n_forces; i++)
-    perp_element_free(model->force_def[i].opts, model->force_def[i].body);
+  for (int force = 0; force < model->n_forces; force++)
+    perp_element_free(model->force_def[force].opts, model->force_def[force].body);
   free(model->curve);
   perp_shapes_free(model);
-  for (int i = 0; i < model->n_shapes; i++) {
-    free((char *)(uintptr_t)model->shape_def[i].name);
-    perp_shape_disown(&model->shape_def[i]);
+  for (int shape = 0; shape < model->n_shapes; shape++) {
+    free((char *)(uintptr_t)model->shape_def[shape].name);
+    perp_shape_disown(&model->shape_def[shape]);
   }
-  for (int i = 0; i < model->n_drives; i++) free((char *)(uintptr_t)model->drive_def[i].name);
+  for (int drive = 0; drive < model->n_drives; drive++)
+    free((char *)(uintptr_t)model->drive_def[drive].name);
   for (int i = 0; i < model->motions.n; i++) free((char *)(uintptr_t)model->motions.def[i].name);
   for (int i = 0; i < model->signals.n; i++) perp_signal_destroy(model->signals.list[i]);
   free(model->surfaces.pair);

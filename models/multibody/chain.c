@@ -116,53 +116,53 @@ static void chain_rotation(const double n[3], double angle, double R[9])
 /* ---- motion ---- */
 
 /* The frame goes on to the place s of its own. */
-static void chain_shift(const double s[3], bool rates, double sign, perp_chain_motion *m)
+static void chain_shift(const double s[3], bool rates, double sign, perp_chain_motion *motion)
 {
   double d[3], spin[3], inner[3];
-  perp_turn(3, m->R, s, d);
-  for (int k = 0; k < 3; k++) m->x[k] += sign * d[k];
+  perp_turn(3, motion->R, s, d);
+  for (int k = 0; k < 3; k++) motion->x[k] += sign * d[k];
   if (!rates) return;
-  perp_cross(m->w, d, spin);
-  perp_cross(m->w, spin, inner);
-  for (int k = 0; k < 3; k++) m->v[k] += sign * spin[k], m->a[k] += sign * inner[k];
-  chain_add_cross(sign, m->alpha, d, m->a);
+  perp_cross(motion->w, d, spin);
+  perp_cross(motion->w, spin, inner);
+  for (int k = 0; k < 3; k++) motion->v[k] += sign * spin[k], motion->a[k] += sign * inner[k];
+  chain_add_cross(sign, motion->alpha, d, motion->a);
 }
 
 void perp_chain_move(const perp_chain *chain, const double *q, const double *u,
-                     perp_chain_motion *m)
+                     perp_chain_motion *motion)
 {
   const bool rates = u != NULL;
-  memset(m->x, 0, sizeof m->x);
-  memset(m->v, 0, sizeof m->v);
-  memset(m->a, 0, sizeof m->a);
+  memset(motion->x, 0, sizeof motion->x);
+  memset(motion->v, 0, sizeof motion->v);
+  memset(motion->a, 0, sizeof motion->a);
   for (int i = 0; i < chain->n; i++) {
-    double *n = m->along[i];
-    perp_turn(3, m->R, chain->along[i], n);
+    double *n = motion->along[i];
+    perp_turn(3, motion->R, chain->along[i], n);
     if (chain->slides[i]) {
       double d[3], spin[3], inner[3];
-      for (int k = 0; k < 3; k++) d[k] = q[i] * n[k], m->x[k] += d[k];
-      memset(m->at[i], 0, sizeof m->at[i]);
+      for (int k = 0; k < 3; k++) d[k] = q[i] * n[k], motion->x[k] += d[k];
+      memset(motion->at[i], 0, sizeof motion->at[i]);
       if (!rates) continue;
-      perp_cross(m->w, d, spin);
-      perp_cross(m->w, spin, inner);
-      for (int k = 0; k < 3; k++) m->v[k] += spin[k] + u[i] * n[k], m->a[k] += inner[k];
-      chain_add_cross(1, m->alpha, d, m->a);
-      chain_add_cross(2 * u[i], m->w, n, m->a);
+      perp_cross(motion->w, d, spin);
+      perp_cross(motion->w, spin, inner);
+      for (int k = 0; k < 3; k++) motion->v[k] += spin[k] + u[i] * n[k], motion->a[k] += inner[k];
+      chain_add_cross(1, motion->alpha, d, motion->a);
+      chain_add_cross(2 * u[i], motion->w, n, motion->a);
       continue;
     }
     double turn[9];
-    chain_shift(chain->at[i], rates, 1, m);
-    memcpy(m->at[i], m->x, sizeof m->x);
+    chain_shift(chain->at[i], rates, 1, motion);
+    memcpy(motion->at[i], motion->x, sizeof motion->x);
     if (rates) {
-      chain_add_cross(u[i], m->w, n, m->alpha);
-      for (int k = 0; k < 3; k++) m->w[k] += u[i] * n[k];
+      chain_add_cross(u[i], motion->w, n, motion->alpha);
+      for (int k = 0; k < 3; k++) motion->w[k] += u[i] * n[k];
     }
     chain_rotation(chain->along[i], q[i], turn);
-    chain_multiply(m->R, turn, m->R);
-    chain_shift(chain->at[i], rates, -1, m);
+    chain_multiply(motion->R, turn, motion->R);
+    chain_shift(chain->at[i], rates, -1, motion);
   }
-  chain_shift(chain->x, rates, 1, m);
-  chain_multiply(m->R, chain->R, m->R);
+  chain_shift(chain->x, rates, 1, motion);
+  chain_multiply(motion->R, chain->R, motion->R);
 }
 
 /* The columns that the axes have where the end of the chain is at x: (m, size rad). */
@@ -235,20 +235,20 @@ static double chain_basis(int n, const double *A, const double *before, double *
   return least;
 }
 
-static void chain_still(perp_chain_motion *m)
+static void chain_still(perp_chain_motion *motion)
 {
-  *m = (perp_chain_motion){ .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
+  *motion = (perp_chain_motion){ .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
 }
 
 double perp_chain_start(const perp_chain *chain, const double *q, perp_chain_memory *memory)
 {
-  perp_chain_motion m;
+  perp_chain_motion motion;
   double A[6 * PERP_CHAIN_AXES], volume;
   *memory = (perp_chain_memory){ 0 };
   for (int i = 0; q != NULL && i < chain->n; i++) memory->q[i] = q[i];
-  chain_still(&m);
-  perp_chain_move(chain, memory->q, NULL, &m);
-  chain_columns(chain, &m, A);
+  chain_still(&motion);
+  perp_chain_move(chain, memory->q, NULL, &motion);
+  chain_columns(chain, &motion, A);
   return chain_basis(chain->n, A, NULL, memory->basis, &volume);
 }
 
@@ -258,16 +258,16 @@ double perp_chain_start(const perp_chain *chain, const double *q, perp_chain_mem
 static void chain_place(const perp_chain *chain, perp_chain_at *at, double A[])
 {
   const int n = chain->n;
-  perp_chain_motion m;
+  perp_chain_motion motion;
   double back[9];
-  chain_still(&m);
-  perp_chain_move(chain, at->q, NULL, &m);
-  chain_columns(chain, &m, A);
-  memcpy(at->along, m.along, sizeof at->along);
-  memcpy(at->at, m.at, sizeof at->at);
-  chain_transposed(m.R, back);
+  chain_still(&motion);
+  perp_chain_move(chain, at->q, NULL, &motion);
+  chain_columns(chain, &motion, A);
+  memcpy(at->along, motion.along, sizeof at->along);
+  memcpy(at->at, motion.at, sizeof at->at);
+  chain_transposed(motion.R, back);
   chain_multiply(at->R, back, at->D);
-  for (int k = 0; k < 3; k++) at->E[k] = at->x[k] - m.x[k];
+  for (int k = 0; k < 3; k++) at->E[k] = at->x[k] - motion.x[k];
   chain_skew(at->D, at->E + 3);
   for (int k = 3; k < 6; k++) at->E[k] *= chain->size;
   for (int i = 0; i < n; i++) {
@@ -477,11 +477,11 @@ double perp_chain_covector(const perp_chain *chain, const perp_chain_at *at, int
   return chain_dot6(b, at->E);
 }
 
-void perp_chain_jacobian(const perp_chain *chain, const perp_chain_at *at, const perp_pose *A,
+void perp_chain_jacobian(const perp_chain *chain, const perp_chain_at *at, const perp_pose *pose,
                          const double y[6], int ld, double *Ja, double *Jb)
 {
   double f[3], turn[3], own[3], about[3], arm[3];
-  perp_turn(3, A->R, y, f);
+  perp_turn(3, pose->R, y, f);
   chain_trace_less(at->D, true, y + 3, turn);
   for (int k = 0; k < 3; k++) turn[k] *= 0.5 * chain->size;
   if (Ja != NULL) {
@@ -542,7 +542,7 @@ bool perp_chain_follow(const perp_chain *chain, const perp_pose *A, const perp_p
                        perp_chain_memory *memory)
 {
   perp_chain_at at;
-  perp_chain_motion m;
+  perp_chain_motion motion;
   double columns[6 * PERP_CHAIN_AXES], basis[36], volume;
   perp_chain_solve(chain, memory, A, B, &at);
   /* torn off the chain, as by a method that is not stable: its axes are not at fault */
@@ -553,9 +553,9 @@ bool perp_chain_follow(const perp_chain *chain, const perp_pose *A, const perp_p
   if (lost) return false;
   const bool passed = memcmp(at.basis, memory->basis, sizeof at.basis) == 0 && !(at.det > 0);
   memcpy(memory->q, at.q, sizeof at.q);
-  chain_still(&m);
-  perp_chain_move(chain, at.q, NULL, &m);
-  chain_columns(chain, &m, columns);
+  chain_still(&motion);
+  perp_chain_move(chain, at.q, NULL, &motion);
+  chain_columns(chain, &motion, columns);
   const double least = chain_basis(chain->n, columns, memory->basis, basis, &volume);
   if (passed || !(least > DEPENDENT)) return false;
   if (!(at.det >= LEAN * volume) || memcmp(at.basis, memory->basis, sizeof at.basis) != 0)

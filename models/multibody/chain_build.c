@@ -70,8 +70,9 @@ void perp_chain_compile(const perp_joint_def *def, int dim, const double *qa, co
   memcpy(d, def->anchor_a, (size_t)dim * sizeof *d);
   for (int k = 0; k < 3; k++) p[k] += chain->x[k], d[k] = p[k] - d[k];
   if (def->kind == PERP_JOINT_CHAIN) {
-    for (int i = 0; i < def->n_axes; i++)
-      chain_build_add(chain, def->axes[i].slides != 0, def->axes[i].along, def->axes[i].at);
+    for (int axis = 0; axis < def->n_axes; axis++)
+      chain_build_add(chain, def->axes[axis].slides != 0, def->axes[axis].along,
+                      def->axes[axis].at);
   } else {
     const bool hinges = def->kind == PERP_JOINT_SKEW_HINGES,
                slot = def->kind == PERP_JOINT_PIN_SLOT;

@@ -80,10 +80,11 @@ static perp_status compensation_carried(perp_ctx *ctx, const perp_model *model, 
 
 perp_status perp_compensation_compile(perp_ctx *ctx, perp_model *model)
 {
-  perp_carried *c = &model->carried;
+  perp_carried *carried = &model->carried;
   int wanted = 0, total = 0;
-  *c = (perp_carried){ 0 };
-  for (int i = 0; i < model->n_drives; i++) wanted += model->drive_def[i].gravity_compensation;
+  *carried = (perp_carried){ 0 };
+  for (int drive = 0; drive < model->n_drives; drive++)
+    wanted += model->drive_def[drive].gravity_compensation;
   if (wanted == 0) return PERP_OK;
   const size_t ints = 2 * (size_t)model->n_drives + 1 + (size_t)model->n_bodies + 1;
   int *parent = calloc(ints, sizeof *parent), *ptr = parent + model->n_bodies + 1,
@@ -97,21 +98,22 @@ perp_status perp_compensation_compile(perp_ctx *ctx, perp_model *model)
     ptr[i + 1] = total += n;
   }
   if (status == PERP_OK) {
-    c->block = calloc(ints + (size_t)total, sizeof *c->block);
-    if (c->block == NULL)
+    carried->block = calloc(ints + (size_t)total, sizeof *carried->block);
+    if (carried->block == NULL)
       status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for gravity compensation");
   }
   if (status == PERP_OK) {
-    memcpy(c->block, parent, ints * sizeof *parent);
-    c->ptr = c->block + model->n_bodies + 1;
-    c->sign = c->ptr + model->n_drives + 1;
-    c->body = c->block + ints;
+    memcpy(carried->block, parent, ints * sizeof *parent);
+    carried->ptr = carried->block + model->n_bodies + 1;
+    carried->sign = carried->ptr + model->n_drives + 1;
+    carried->body = carried->block + ints;
     for (int i = 0; i < model->n_drives && status == PERP_OK; i++) {
       int n;
       if (model->drive_def[i].gravity_compensation)
-        status = compensation_carried(ctx, model, i, parent, c->body + c->ptr[i], &n, &c->sign[i]);
+        status = compensation_carried(ctx, model, i, parent, carried->body + carried->ptr[i], &n,
+                                      &carried->sign[i]);
     }
-    c->n = wanted;
+    carried->n = wanted;
   }
   free(parent);
   return status;
@@ -150,31 +152,32 @@ static void compensation_axis(const perp_model *model, const perp_eval *eval, in
 
 static double compensation_of(const perp_model *model, const perp_eval *eval, double t, int i)
 {
-  const perp_carried *c = &model->carried;
+  const perp_carried *carried = &model->carried;
   const perp_drive_def *def = &model->drive_def[i];
   const double g = perp_model_gravity_at(model, t);
   double e[3], p[3], sum = 0;
   compensation_axis(model, eval, i, e, p);
   const int up = model->dim - 1;
-  for (int k = c->ptr[i]; k < c->ptr[i + 1]; k++) {
-    const perp_pose *pose = &eval->pose[c->body[k]];
+  for (int k = carried->ptr[i]; k < carried->ptr[i + 1]; k++) {
+    const perp_pose *pose = &eval->pose[carried->body[k]];
     double r[3] = { 0 }, moves[3];
     for (int l = 0; l < model->dim; l++) r[l] = pose->x[l] - p[l];
     perp_cross(e, r, moves);
-    sum += model->inertia[c->body[k]].mass * (model->drive[i].slides ? e : moves)[up];
+    sum += model->inertia[carried->body[k]].mass * (model->drive[i].slides ? e : moves)[up];
   }
-  const double force = c->sign[i] * g * sum, most = def->max_force > 0 ? def->max_force : HUGE_VAL;
+  const double force = carried->sign[i] * g * sum,
+               most = def->max_force > 0 ? def->max_force : HUGE_VAL;
   return fmin(fmax(force, -most), most);
 }
 
 void perp_compensation_apply(const perp_model *model, const perp_eval *eval, double t, double h,
                              double *f)
 {
-  for (int i = 0; i < model->n_drives; i++) {
+  for (int drive = 0; drive < model->n_drives; drive++) {
     double Ja[6], Jb[6];
-    if (!model->drive_def[i].gravity_compensation) continue;
-    perp_drive_row(model, eval, i, Ja, Jb);
-    perp_drive_push(model, i, Ja, Jb, h * compensation_of(model, eval, t, i), f);
+    if (!model->drive_def[drive].gravity_compensation) continue;
+    perp_drive_row(model, eval, drive, Ja, Jb);
+    perp_drive_push(model, drive, Ja, Jb, h * compensation_of(model, eval, t, drive), f);
   }
 }
 

@@ -95,7 +95,8 @@ static void conserved_forces(perp_conserved *conserved, const perp_model *model)
     bool world = def->a == PERP_WORLD || def->b == PERP_WORLD, still = true;
     if (def->kind == PERP_FORCE_PLUGIN) {
       world = false;
-      for (int k = 0; k < def->n_bodies; k++) world = world || def->body[k] == PERP_WORLD;
+      for (int body = 0; body < def->n_bodies; body++)
+        world = world || def->body[body] == PERP_WORLD;
     }
     switch (def->kind) {
     case PERP_FORCE_POINT:
@@ -133,8 +134,8 @@ static void conserved_contacts(perp_conserved *conserved, const perp_model *mode
 {
   enum { DIFFERENT = 16 };
   int kind[DIFFERENT], n = 0;
-  for (int i = 0; i < model->n_shapes; i++) {
-    const perp_shape_def *def = &model->shape_def[i];
+  for (int shape = 0; shape < model->n_shapes; shape++) {
+    const perp_shape_def *def = &model->shape_def[shape];
     for (int k = 0; def->body < 0 && k < model->n_shapes; k++)
       if (model->shape_def[k].body >= 0 && !conserved_apart(def, &model->shape_def[k])) {
         conserved_nothing(conserved);

@@ -371,32 +371,32 @@ static perp_status set_domain(perp_ctx *ctx, const perp_curve_def *def, perp_cur
 
 static perp_status curve_check(perp_ctx *ctx, const perp_joint_def *def, int dim, const char *who)
 {
-  const perp_curve_def *c = &def->curve;
-  if ((unsigned)c->kind >= sizeof names / sizeof *names)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: unknown kind of curve: %d", who, (int)c->kind);
-  const char *name = names[c->kind];
-  if (c->kind == PERP_CURVE_HELIX && dim == 2)
+  const perp_curve_def *curve = &def->curve;
+  if ((unsigned)curve->kind >= sizeof names / sizeof *names)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: unknown kind of curve: %d", who, (int)curve->kind);
+  const char *name = names[curve->kind];
+  if (curve->kind == PERP_CURVE_HELIX && dim == 2)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: a helix needs space (dim = 3)", who);
-  const bool round = c->kind == PERP_CURVE_CIRCLE || c->kind == PERP_CURVE_HELIX ||
-                     c->kind == PERP_CURVE_CYCLOID;
-  if (round && !(c->radius > 0 && isfinite(c->radius)))
+  const bool round = curve->kind == PERP_CURVE_CIRCLE || curve->kind == PERP_CURVE_HELIX ||
+                     curve->kind == PERP_CURVE_CYCLOID;
+  if (round && !(curve->radius > 0 && isfinite(curve->radius)))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: radius of the %s must be positive: got %g m", who,
-                     name, c->radius);
-  if (c->kind == PERP_CURVE_HELIX && (c->pitch == 0 || !isfinite(c->pitch)))
+                     name, curve->radius);
+  if (curve->kind == PERP_CURVE_HELIX && (curve->pitch == 0 || !isfinite(curve->pitch)))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: pitch of the helix must not be 0: use a circle instead", who);
-  if (isnan(c->lower) || isnan(c->upper))
+  if (isnan(curve->lower) || isnan(curve->upper))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: the domain of the %s is not finite or infinite: a bound is NaN", who,
                      name);
-  const int least = c->kind == PERP_CURVE_SPLINE       ? (c->closed ? 3 : 2)
-                    : c->kind == PERP_CURVE_POLYNOMIAL ? 2
-                                                       : 0;
-  if (c->n < least || (least > 0 && c->data == NULL))
+  const int least = curve->kind == PERP_CURVE_SPLINE       ? (curve->closed ? 3 : 2)
+                    : curve->kind == PERP_CURVE_POLYNOMIAL ? 2
+                                                           : 0;
+  if (curve->n < least || (least > 0 && curve->data == NULL))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the %s needs at least %d %s: got %d", who, name, least,
-                     c->kind == PERP_CURVE_SPLINE ? "points" : "coefficients", c->n);
-  for (int i = 0; least > 0 && i < 3 * c->n; i++)
-    if (!isfinite(c->data[i]) || (dim == 2 && i % 3 == 2 && c->data[i] != 0))
+                     curve->kind == PERP_CURVE_SPLINE ? "points" : "coefficients", curve->n);
+  for (int i = 0; least > 0 && i < 3 * curve->n; i++)
+    if (!isfinite(curve->data[i]) || (dim == 2 && i % 3 == 2 && curve->data[i] != 0))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: entry %d of the %s is not finite%s", who, i / 3,
                        name, dim == 2 ? ", or leaves the plane" : "");
   return PERP_OK;
@@ -415,31 +415,32 @@ static void curve_layout(void *curve, perp_arena *arena)
 perp_status perp_curve_create(perp_ctx *ctx, const perp_joint_def *def, int dim, const char *who,
                               perp_curve **out)
 {
-  const perp_curve_def *c = &def->curve;
-  const bool spline = c->kind == PERP_CURVE_SPLINE, polynomial = c->kind == PERP_CURVE_POLYNOMIAL;
+  const perp_curve_def *curve_def = &def->curve;
+  const bool spline = curve_def->kind == PERP_CURVE_SPLINE,
+             polynomial = curve_def->kind == PERP_CURVE_POLYNOMIAL;
   *out = NULL;
   PERP_TRY(curve_check(ctx, def, dim, who));
-  perp_curve like = { .kind = c->kind,
+  perp_curve like = { .kind = curve_def->kind,
                       .dim = dim,
-                      .radius = c->radius,
-                      .rise = c->pitch / (2 * M_PI),
-                      .n_data = spline || polynomial ? c->n : 0 };
-  like.n = spline && !c->closed ? c->n - 1 : like.n_data;
-  if (spline && c->closed) like.period = like.n;
+                      .radius = curve_def->radius,
+                      .rise = curve_def->pitch / (2 * M_PI),
+                      .n_data = spline || polynomial ? curve_def->n : 0 };
+  like.n = spline && !curve_def->closed ? curve_def->n - 1 : like.n_data;
+  if (spline && curve_def->closed) like.period = like.n;
   if (spline) like.samples = PER_SPAN * like.n + 1;
-  if (polynomial || c->kind == PERP_CURVE_CYCLOID) like.samples = SAMPLES;
+  if (polynomial || curve_def->kind == PERP_CURVE_CYCLOID) like.samples = SAMPLES;
   if (!make_frame(def, dim, like.frame))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: axis_a and axis_b must span the plane of the curve: one is zero, or "
                      "they are parallel",
                      who);
-  PERP_TRY(set_domain(ctx, c, &like, who));
+  PERP_TRY(set_domain(ctx, curve_def, &like, who));
   void *block;
   PERP_TRY(perp_workspace_create(ctx, who, &like, sizeof like, curve_layout, &block));
   perp_curve *curve = block;
   if (curve->n_data > 0)
-    memcpy(curve->data, c->data, 3 * (size_t)curve->n_data * sizeof *curve->data);
-  if (polynomial) memcpy(curve->c, c->data, 3 * (size_t)curve->n * sizeof *curve->c);
+    memcpy(curve->data, curve_def->data, 3 * (size_t)curve->n_data * sizeof *curve->data);
+  if (polynomial) memcpy(curve->c, curve_def->data, 3 * (size_t)curve->n * sizeof *curve->c);
   if (spline) make_spline(curve);
   perp_status status = make_samples(ctx, curve, who);
   if (status != PERP_OK) {

@@ -137,7 +137,8 @@ static perp_status disabled_fits(perp_ctx *ctx, const perp_model *model, int i)
                        "%s: its motion is prescribed: a body has either a motion or times without "
                        "one",
                        who);
-  for (int k = 0; k < model->n_shapes; k++) shaped |= model->shape_def[k].body == def->body;
+  for (int shape = 0; shape < model->n_shapes; shape++)
+    shaped |= model->shape_def[shape].body == def->body;
   if (def->until.kind == PERP_CUE_CONTACT && !shaped)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: it has no shape, so that no contact can enable it: add a shape", who);

@@ -299,17 +299,17 @@ static void drives_refer(const perp_model *model, const perp_eval *eval, const p
 
 /* Slides that are not alone: the vector of a whose product with p_b - p_a is the coordinate, so
  * that p_b - p_a is the sum of the coordinates times their directions. */
-static void drives_dual(const perp_model *model, const perp_eval *eval, const perp_joint_def *j,
+static void drives_dual(const perp_model *model, const perp_eval *eval, const perp_joint_def *joint,
                         perp_drive *drive)
 {
-  const double *Ra = eval->pose[j->a].R, *Rb = eval->pose[j->b].R;
+  const double *Ra = eval->pose[joint->a].R, *Rb = eval->pose[joint->b].R;
   const int d = model->dim;
   double u[3][3] = { { 0 } }, world[3] = { 0 }, n[3];
-  memcpy(u[0], j->axis_a, (size_t)d * sizeof *world);
-  perp_turn(d, Rb, j->axis_b, world);
+  memcpy(u[0], joint->axis_a, (size_t)d * sizeof *world);
+  perp_turn(d, Rb, joint->axis_b, world);
   perp_turn_back(d, Ra, world, u[1]);
-  if (j->kind == PERP_JOINT_CARTESIAN) {
-    perp_turn(3, Rb, j->axis_c, world);
+  if (joint->kind == PERP_JOINT_CARTESIAN) {
+    perp_turn(3, Rb, joint->axis_c, world);
     perp_turn_back(3, Ra, world, u[2]);
   } else
     perp_cross(u[0], u[1], u[2]);
@@ -325,12 +325,12 @@ static void drives_dual(const perp_model *model, const perp_eval *eval, const pe
 }
 
 /* The slides of a planar joint: axis_c of a in the plane, or any direction there; across. */
-static void drives_in_plane(const perp_joint_def *j, perp_drive *drive)
+static void drives_in_plane(const perp_joint_def *joint, perp_drive *drive)
 {
   double n[3], e[3];
-  memcpy(n, j->axis_a, sizeof n);
+  memcpy(n, joint->axis_a, sizeof n);
   drives_normalize(3, n);
-  memcpy(e, j->axis_c, sizeof e);
+  memcpy(e, joint->axis_c, sizeof e);
   if (perp_all_zero(3, e)) {
     int least = 0;
     for (int i = 1; i < 3; i++)
@@ -364,11 +364,13 @@ bool perp_drive_slides(const perp_joint_def *joint, int dim, perp_drive_axis axi
 void perp_drive_compile(const perp_model *model, const perp_eval *eval, const perp_drive_def *def,
                         perp_drive *drive)
 {
-  const perp_joint_def *j = &model->joint_def[def->joint];
+  const perp_joint_def *joint = &model->joint_def[def->joint];
   const int d = model->dim;
-  *drive = (perp_drive){
-    .a = j->a, .b = j->b, .in_b = def->axis == PERP_DRIVE_B, .axis_of = def->axis, .zero = def->zero
-  };
+  *drive = (perp_drive){ .a = joint->a,
+                         .b = joint->b,
+                         .in_b = def->axis == PERP_DRIVE_B,
+                         .axis_of = def->axis,
+                         .zero = def->zero };
   if (def->axis == PERP_DRIVE_TURN) {
     drive->in_b = true;
     drive->turning = def->turning;
@@ -376,26 +378,27 @@ void perp_drive_compile(const perp_model *model, const perp_eval *eval, const pe
     drive->offset = def->zero - drives_raw(model, eval, drive);
     return;
   }
-  drive->euler = j->kind == PERP_JOINT_BALL && d == 3;
-  drive->slides = perp_drive_slides(j, d, def->axis);
-  if (j->kind == PERP_JOINT_CHAIN) {
+  drive->euler = joint->kind == PERP_JOINT_BALL && d == 3;
+  drive->slides = perp_drive_slides(joint, d, def->axis);
+  if (joint->kind == PERP_JOINT_CHAIN) {
     drive->chain = 1 + def->joint;
     drive->offset = def->zero; /* that of the chain is 0 */
     return;
   }
-  memcpy(drive->sa, j->anchor_a, sizeof drive->sa);
-  memcpy(drive->sb, j->anchor_b, sizeof drive->sb);
+  memcpy(drive->sa, joint->anchor_a, sizeof drive->sa);
+  memcpy(drive->sb, joint->anchor_b, sizeof drive->sb);
   if (d == 3 || drive->slides) {
-    memcpy(drive->axis, drive->in_b ? j->axis_b : j->axis_a, (size_t)d * sizeof *drive->axis);
+    memcpy(drive->axis, drive->in_b ? joint->axis_b : joint->axis_a,
+           (size_t)d * sizeof *drive->axis);
     drives_normalize(d, drive->axis);
   }
-  if (j->kind == PERP_JOINT_RECTANGULAR || j->kind == PERP_JOINT_CARTESIAN)
-    drives_dual(model, eval, j, drive);
-  if (j->kind == PERP_JOINT_PLANAR && drive->slides) drives_in_plane(j, drive);
-  if (j->kind == PERP_JOINT_SKEW_HINGES) {
+  if (joint->kind == PERP_JOINT_RECTANGULAR || joint->kind == PERP_JOINT_CARTESIAN)
+    drives_dual(model, eval, joint, drive);
+  if (joint->kind == PERP_JOINT_PLANAR && drive->slides) drives_in_plane(joint, drive);
+  if (joint->kind == PERP_JOINT_SKEW_HINGES) {
     double a[3], b[3], n[3], delta[3], across[3], t[3];
-    perp_turn(3, eval->pose[j->a].R, j->axis_a, a);
-    perp_turn(3, eval->pose[j->b].R, j->axis_b, b);
+    perp_turn(3, eval->pose[joint->a].R, joint->axis_a, a);
+    perp_turn(3, eval->pose[joint->b].R, joint->axis_b, b);
     drive->orbits = perp_joint_hinges_parallel(a, b);
     drive->euler = !drive->orbits;
     if (drive->orbits) {
@@ -410,15 +413,15 @@ void perp_drive_compile(const perp_model *model, const perp_eval *eval, const pe
   if (drive->euler) {
     /* Of an angle of a ball joint: r_a and r_b along the node at the start. */
     double a[3], b[3], u[3];
-    memcpy(drive->end_a, j->axis_a, sizeof drive->end_a);
-    memcpy(drive->end_b, j->axis_b, sizeof drive->end_b);
+    memcpy(drive->end_a, joint->axis_a, sizeof drive->end_a);
+    memcpy(drive->end_b, joint->axis_b, sizeof drive->end_b);
     drives_normalize(3, drive->end_a);
     drives_normalize(3, drive->end_b);
     drives_ends(eval, drive, a, b, u);
     perp_turn_back(3, eval->pose[drive->a].R, u, drive->ref_a);
     perp_turn_back(3, eval->pose[drive->b].R, u, drive->ref_b);
   } else if (!drive->slides)
-    drives_refer(model, eval, j, drive);
+    drives_refer(model, eval, joint, drive);
   drive->offset = def->zero - drives_raw(model, eval, drive);
 }
 
@@ -572,15 +575,16 @@ void perp_model_follow(perp_model *model, const double *q)
 {
   perp_eval eval = model->eval;
   if (q == NULL)
-    for (int i = 0; i < model->n_drives + model->n_axes; i++)
-      model->sim.angle[i] = model->drive[i].zero;
+    for (int axis = 0; axis < model->n_drives + model->n_axes; axis++)
+      model->sim.angle[axis] = model->drive[axis].zero;
   for (int i = 0; q == NULL && i < model->chains.n; i++)
     perp_chain_start(&model->chains.chain[i], NULL, &model->sim.chain[i]);
   if (q == NULL || model->n_drives + model->n_axes + model->chains.n == 0) return;
   perp_eval_poses(&eval, model, 0, q);
   perp_chains_follow(model, &eval);
-  for (int i = 0; i < model->n_drives + model->n_axes; i++)
-    if (perp_drive_turns(model, i)) model->sim.angle[i] = perp_drive_coordinate(model, &eval, i);
+  for (int axis = 0; axis < model->n_drives + model->n_axes; axis++)
+    if (perp_drive_turns(model, axis))
+      model->sim.angle[axis] = perp_drive_coordinate(model, &eval, axis);
 }
 
 int perp_model_drives(const perp_model *model)

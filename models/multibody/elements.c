@@ -105,7 +105,7 @@ static void element_state(const perp_model *model, int body, const perp_pose *po
   if (body < 0 || v == NULL) return;
   v += body * model->nvb;
   memcpy(out->v, v, (size_t)d * sizeof *v);
-  for (int k = 0; k < model->rates; k++) out->w[d == 3 ? k : 2] = v[d + k];
+  for (int rate = 0; rate < model->rates; rate++) out->w[d == 3 ? rate : 2] = v[d + rate];
 }
 
 void perp_element_states(const perp_model *model, const perp_eval *eval, const double *v, int n,

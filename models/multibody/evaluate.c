@@ -88,10 +88,10 @@ void perp_eval_forces(const perp_eval *eval, const perp_model *model, double t, 
 {
   const int d = model->dim, nvb = model->nvb;
   const double g = perp_model_gravity_at(model, t);
-  for (int b = 0; b < model->n_bodies; b++) {
-    const perp_inertia *in = &model->inertia[b];
-    const double *w = v + nvb * b + 3;
-    double *fb = f + nvb * b, L[3];
+  for (int body = 0; body < model->n_bodies; body++) {
+    const perp_inertia *in = &model->inertia[body];
+    const double *w = v + nvb * body + 3;
+    double *fb = f + nvb * body, L[3];
     memset(fb, 0, (size_t)nvb * sizeof *fb);
     fb[d - 1] = -in->mass * g;
     if (d == 2 || !gyroscopic) continue;
@@ -297,9 +297,9 @@ void perp_model_energy(const perp_model *model, double t, const double *q, const
   double T = 0, V = 0;
   const double g = perp_model_gravity_at(model, t);
   perp_eval_poses(&eval, model, t, q);
-  for (int b = 0; b < model->n_bodies; b++) {
-    const perp_inertia *in = &model->inertia[b];
-    const double *vb = v + b * model->nvb;
+  for (int body = 0; body < model->n_bodies; body++) {
+    const perp_inertia *in = &model->inertia[body];
+    const double *vb = v + body * model->nvb;
     double L[3];
     T += 0.5 * in->mass * perp_dot(d, vb, vb);
     if (d == 3) {
@@ -308,7 +308,7 @@ void perp_model_energy(const perp_model *model, double t, const double *q, const
     } else {
       T += 0.5 * in->I[8] * vb[2] * vb[2];
     }
-    V += in->mass * g * eval.pose[b].x[d - 1];
+    V += in->mass * g * eval.pose[body].x[d - 1];
   }
   if (model->soft.springs) {
     eval.J = NULL; /* C is scratch of the model, as the poses are */
@@ -327,9 +327,9 @@ void perp_model_momentum(const perp_model *model, const double *q, const double 
 {
   memset(P, 0, 3 * sizeof *P);
   memset(L, 0, 3 * sizeof *L);
-  for (int b = 0; b < model->n_bodies; b++) {
-    const perp_inertia *in = &model->inertia[b];
-    const double *qb = q + b * model->nqb, *vb = v + b * model->nvb;
+  for (int body = 0; body < model->n_bodies; body++) {
+    const perp_inertia *in = &model->inertia[body];
+    const double *qb = q + body * model->nqb, *vb = v + body * model->nvb;
     double p[3] = { 0 }, x[3] = { 0 }, orbital[3], spin[3] = { 0 };
     for (int i = 0; i < model->dim; i++) {
       p[i] = in->mass * vb[i];
@@ -364,10 +364,10 @@ void perp_model_error(const perp_model *model, double t, const double *q, double
 
 void perp_model_rigid_rows(const perp_model *model, double *x)
 {
-  for (int i = 0; i < model->m && model->soft.springs; i++)
-    if (perp_row_springs(model, i)) x[i] = 0;
-  for (int i = 0; i < model->n_joints && model->soft.armatures; i++)
-    if (model->joint[i].inertial) x[model->joint[i].row] = 0;
+  for (int spring = 0; spring < model->m && model->soft.springs; spring++)
+    if (perp_row_springs(model, spring)) x[spring] = 0;
+  for (int armature = 0; armature < model->n_joints && model->soft.armatures; armature++)
+    if (model->joint[armature].inertial) x[model->joint[armature].row] = 0;
 }
 
 const perp_blocks *perp_model_assemble(perp_model *model, double t, const double *q)
@@ -436,8 +436,8 @@ bool perp_model_forces_need_velocity(const perp_model *model)
     bool spherical = I[0] == I[4] && I[4] == I[8] && I[3] == 0 && I[6] == 0 && I[7] == 0;
     if (!spherical) return true; /* gyroscopic torque */
   }
-  for (int i = 0; i < model->n_forces; i++) {
-    const perp_force_def *el = &model->force_def[i];
+  for (int force = 0; force < model->n_forces; force++) {
+    const perp_force_def *el = &model->force_def[force];
     if (el->kind == PERP_FORCE_DRAG || (el->kind == PERP_FORCE_SPRING && el->damping > 0))
       return true;
     if (el->kind == PERP_FORCE_PLUGIN && perp_force_promises(el) & PERP_FORCE_NEEDS_VELOCITY)
@@ -454,11 +454,11 @@ void perp_model_qdot(const perp_model *model, const double *q, const double *v, 
     memcpy(qdot, v, (size_t)model->nv * sizeof *qdot);
     return;
   }
-  for (int b = 0; b < model->n_bodies; b++) {
-    const double *vb = v + 6 * b;
-    double *out = qdot + 7 * b;
+  for (int body = 0; body < model->n_bodies; body++) {
+    const double *vb = v + 6 * body;
+    double *out = qdot + 7 * body;
     out[0] = vb[0], out[1] = vb[1], out[2] = vb[2];
-    perp_quat_rate(q + 7 * b + 3, vb + 3, out + 3);
+    perp_quat_rate(q + 7 * body + 3, vb + 3, out + 3);
   }
 }
 
@@ -468,9 +468,9 @@ void perp_model_retract(const perp_model *model, const double *q, const double *
     for (int i = 0; i < model->nq; i++) q_out[i] = q[i] + dq[i];
     return;
   }
-  for (int b = 0; b < model->n_bodies; b++) {
-    const double *qb = q + 7 * b, *db = dq + 6 * b;
-    double *out = q_out + 7 * b;
+  for (int body = 0; body < model->n_bodies; body++) {
+    const double *qb = q + 7 * body, *db = dq + 6 * body;
+    double *out = q_out + 7 * body;
     for (int i = 0; i < 3; i++) out[i] = qb[i] + db[i];
     perp_quat_retract(qb + 3, db + 3, out + 3);
   }
@@ -491,9 +491,9 @@ void perp_model_difference(const perp_model *model, const double *q0, const doub
     for (int i = 0; i < model->nq; i++) dq[i] = q1[i] - q0[i];
     return;
   }
-  for (int b = 0; b < model->n_bodies; b++) {
-    for (int i = 0; i < 3; i++) dq[6 * b + i] = q1[7 * b + i] - q0[7 * b + i];
-    perp_quat_difference(q0 + 7 * b + 3, q1 + 7 * b + 3, dq + 6 * b + 3);
+  for (int body = 0; body < model->n_bodies; body++) {
+    for (int i = 0; i < 3; i++) dq[6 * body + i] = q1[7 * body + i] - q0[7 * body + i];
+    perp_quat_difference(q0 + 7 * body + 3, q1 + 7 * body + 3, dq + 6 * body + 3);
   }
 }
 
@@ -512,5 +512,5 @@ void perp_model_dexp(const perp_model *model, const double *u, const double *du,
 void perp_model_project(const perp_model *model, double *q)
 {
   if (model->dim == 2) return;
-  for (int b = 0; b < model->n_bodies; b++) perp_quat_unit(q + 7 * b + 3);
+  for (int body = 0; body < model->n_bodies; body++) perp_quat_unit(q + 7 * body + 3);
 }

@@ -57,12 +57,12 @@ static void fill_bodies(perp_model *model)
     model->pattern.bptr[b] = b * n;
     model->pattern.mptr[b] = b * n * n;
   }
-  for (int b = 0; b < model->n_bodies; b++) {
-    const perp_body_def *def = &model->body_def[b];
-    perp_inertia *in = &model->inertia[b];
-    double *M = model->masses.M + model->pattern.mptr[b],
-           *Minv = model->masses.Minv + model->pattern.mptr[b];
-    double *q = model->q0 + b * model->nqb, *v = model->v0 + b * n;
+  for (int body = 0; body < model->n_bodies; body++) {
+    const perp_body_def *def = &model->body_def[body];
+    perp_inertia *in = &model->inertia[body];
+    double *M = model->masses.M + model->pattern.mptr[body],
+           *Minv = model->masses.Minv + model->pattern.mptr[body];
+    double *q = model->q0 + body * model->nqb, *v = model->v0 + body * n;
     in->mass = def->mass.mass;
     for (int i = 0; i < 3; i++)
       for (int j = 0; j < 3; j++)
@@ -79,15 +79,15 @@ static void fill_bodies(perp_model *model)
       q[i] = def->x[i];
       v[i] = def->v[i];
     }
-    for (int i = 0; i < model->rates; i++)
+    for (int rate = 0; rate < model->rates; rate++)
       for (int j = 0; j < model->rates; j++) {
-        int at = d == 3 ? i + 3 * j : 8;
-        M[(d + i) + (d + j) * n] = in->I[at];
-        Minv[(d + i) + (d + j) * n] = in->Iinv[at];
+        int at = d == 3 ? rate + 3 * j : 8;
+        M[(d + rate) + (d + j) * n] = in->I[at];
+        Minv[(d + rate) + (d + j) * n] = in->Iinv[at];
       }
-    model->masses.diagonal[b] = is_diagonal(n, M) && is_diagonal(n, Minv);
-    for (int i = 0; i < n; i++) model->masses.flat[b * n + i] = Minv[i + i * n];
-    for (int i = 0; i < model->rates; i++) v[d + i] = def->w[d == 3 ? i : 2];
+    model->masses.diagonal[body] = is_diagonal(n, M) && is_diagonal(n, Minv);
+    for (int i = 0; i < n; i++) model->masses.flat[body * n + i] = Minv[i + i * n];
+    for (int rate = 0; rate < model->rates; rate++) v[d + rate] = def->w[d == 3 ? rate : 2];
     if (d == 3)
       memcpy(q + 3, def->quat, sizeof def->quat);
     else
@@ -232,22 +232,22 @@ static perp_status check_initial_state(perp_ctx *ctx, perp_model *model)
   for (int i = 0; i < model->nv; i++)
     fastest = fmax(fastest, fabs(model->v0[i]) / (i % model->nvb < model->dim ? model->size : 1));
   perp_eval_at(&model->eval, model, 0, model->q0);
-  for (int i = 0; i < model->n_joints; i++) PERP_TRY(check_place(ctx, model, i));
+  for (int joint = 0; joint < model->n_joints; joint++) PERP_TRY(check_place(ctx, model, joint));
   for (int level = 0; level < 2; level++) {
-    for (int i = 0; i < model->n_joints; i++) {
-      if (level == 1 && model->joint_def[i].softness > 0) continue; /* it may give way */
-      double error = joint_norm(model, i, x, model->size);
-      if (model->joint_def[i].start == PERP_START_VIOLATES && isfinite(error)) continue;
+    for (int joint = 0; joint < model->n_joints; joint++) {
+      if (level == 1 && model->joint_def[joint].softness > 0) continue; /* it may give way */
+      double error = joint_norm(model, joint, x, model->size);
+      if (model->joint_def[joint].start == PERP_START_VIOLATES && isfinite(error)) continue;
       if (error <= (level == 0 ? 1e-6 : 1e-6 * fastest)) continue;
-      const int motion = perp_model_joint_motion(model, i);
+      const int motion = perp_model_joint_motion(model, joint);
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial %s contradicts it: |%s| = %.3g",
                        perp_model_label(buf, motion < 0 ? "joint" : "motion",
-                                        motion < 0 ? i : motion, model->joint_def[i].name),
+                                        motion < 0 ? joint : motion, model->joint_def[joint].name),
                        level == 0 ? "position" : "velocity",
                        level == 0   ? "C"
                        : motion < 0 ? "J v"
                                     : "J v + dC/dt",
-                       joint_norm(model, i, x, 1));
+                       joint_norm(model, joint, x, 1));
     }
     /* C has been judged; the same memory takes J v */
     memset(x, 0, (size_t)model->m * sizeof *x);
@@ -264,10 +264,11 @@ static bool finish_may_touch(const perp_model *model, int i, int j)
   if (a->body == b->body || (a->group != 0 && a->group == b->group)) return false;
   if (perp_model_no_contact(model, a->body, b->body)) return false;
   if (a->collide_joined || b->collide_joined) return true;
-  for (int k = 0; k < model->n_joints; k++) {
-    const perp_joint_def *d = &model->joint_def[k];
-    if (d->collide) continue;
-    if ((d->a == a->body && d->b == b->body) || (d->a == b->body && d->b == a->body)) return false;
+  for (int joint = 0; joint < model->n_joints; joint++) {
+    const perp_joint_def *def = &model->joint_def[joint];
+    if (def->collide) continue;
+    if ((def->a == a->body && def->b == b->body) || (def->a == b->body && def->b == a->body))
+      return false;
   }
   return true;
 }
@@ -280,22 +281,23 @@ static perp_status finish_shapes(perp_ctx *ctx, perp_model *model)
                      PERP_SHAPES_MAX);
   model->shape = calloc((size_t)(model->n_shapes + 1), sizeof *model->shape);
   if (model->shape == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for shapes");
-  for (int i = 0; i < model->n_shapes; i++) {
-    const perp_shape_def *def = &model->shape_def[i];
-    PERP_TRY(perp_shape_compile(ctx, model->dim, def, perp_model_label(buf, "shape", i, def->name),
-                                &model->shape[i]));
+  for (int shape = 0; shape < model->n_shapes; shape++) {
+    const perp_shape_def *def = &model->shape_def[shape];
+    PERP_TRY(perp_shape_compile(ctx, model->dim, def,
+                                perp_model_label(buf, "shape", shape, def->name),
+                                &model->shape[shape]));
   }
   /* Pairs that may touch and that nothing can test. */
   char of_i[PERP_LABEL_MAX], of_j[PERP_LABEL_MAX];
-  for (int i = 0; i < model->n_shapes; i++) {
-    if (!perp_shape_partial(model->shape_def[i].kind)) continue;
+  for (int shape = 0; shape < model->n_shapes; shape++) {
+    if (!perp_shape_partial(model->shape_def[shape].kind)) continue;
     for (int j = 0; j < model->n_shapes; j++) {
-      const perp_shape_kind a = model->shape_def[i].kind, b = model->shape_def[j].kind;
-      if (i == j || perp_shapes_tested(a, b) || !finish_may_touch(model, i, j)) continue;
+      const perp_shape_kind a = model->shape_def[shape].kind, b = model->shape_def[j].kind;
+      if (shape == j || perp_shapes_tested(a, b) || !finish_may_touch(model, shape, j)) continue;
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "%s and %s could touch, but contacts between half-spaces are not supported: "
                        "put both in one collision group, or make one a box",
-                       perp_model_label(of_i, "shape", i, model->shape_def[i].name),
+                       perp_model_label(of_i, "shape", shape, model->shape_def[shape].name),
                        perp_model_label(of_j, "shape", j, model->shape_def[j].name));
     }
   }
@@ -323,13 +325,13 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   m->m = m->pattern.nnz_J = m->pattern.n_subs = m->n_axes = m->chains.n = 0;
   m->driven = m->motions.n > 0;
   m->axes = &perp_axes_call;
-  for (int i = 0; i < m->n_joints; i++) {
-    const perp_joint_def *def = &m->joint_def[i];
+  for (int joint = 0; joint < m->n_joints; joint++) {
+    const perp_joint_def *def = &m->joint_def[joint];
     int rows = perp_joint_rows(def, m->dim), pair[2], bodies, moving = 0;
     const int *body = perp_joint_bodies(def, pair, &bodies);
     for (int k = 0; k < bodies; k++) moving += body[k] >= 0;
     m->driven = m->driven || perp_joint_plugin_moves(def);
-    m->n_axes += perp_axes_count(m, i);
+    m->n_axes += perp_axes_count(m, joint);
     m->chains.n += perp_chain_is(def);
     m->m += rows;
     m->pattern.n_subs += moving;

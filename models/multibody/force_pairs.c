@@ -91,19 +91,20 @@ static void force_pairs_shifted(const sum *s, double m, double r, double *V, dou
   *slope -= slope_c;
 }
 
-static void force_pairs_meet(sum *s, int i, int j)
+static void force_pairs_meet(sum *sums, int i, int j)
 {
-  const perp_model *model = s->model;
-  const double *xi = s->e->pose[i].x, *xj = s->e->pose[j].x;
+  const perp_model *model = sums->model;
+  const double *xi = sums->e->pose[i].x, *xj = sums->e->pose[j].x;
   const int d = model->dim;
   double n[3] = { 0 }, V, slope;
   for (int k = 0; k < d; k++) n[k] = xi[k] - xj[k];
   const double r = sqrt(perp_dot(d, n, n));
-  if ((s->el->cutoff > 0 && r >= s->el->cutoff) || r == 0) return; /* r = 0 has no direction */
-  force_pairs_shifted(s, model->inertia[i].mass * model->inertia[j].mass, r, &V, &slope);
-  s->potential += V;
-  if (s->f == NULL) return;
-  double *fi = s->f + i * model->nvb, *fj = s->f + j * model->nvb;
+  if ((sums->el->cutoff > 0 && r >= sums->el->cutoff) || r == 0)
+    return; /* r = 0 has no direction */
+  force_pairs_shifted(sums, model->inertia[i].mass * model->inertia[j].mass, r, &V, &slope);
+  sums->potential += V;
+  if (sums->f == NULL) return;
+  double *fi = sums->f + i * model->nvb, *fj = sums->f + j * model->nvb;
   for (int k = 0; k < d; k++) {
     fi[k] -= slope * n[k] / r;
     fj[k] += slope * n[k] / r;
@@ -115,8 +116,8 @@ static void force_pairs_meet(sum *s, int i, int j)
 void perp_cells_layout(perp_cells *cells, const perp_model *model, perp_arena *arena)
 {
   cells->table = 0;
-  for (int i = 0; i < model->n_forces; i++)
-    if (model->force_def[i].kind == PERP_FORCE_PAIRS && model->force_def[i].cutoff > 0)
+  for (int force = 0; force < model->n_forces; force++)
+    if (model->force_def[force].kind == PERP_FORCE_PAIRS && model->force_def[force].cutoff > 0)
       cells->table = 16;
   if (cells->table == 0) return;
   while (cells->table < 2 * model->n_bodies) cells->table *= 2;
@@ -133,13 +134,13 @@ static int force_pairs_hash(const perp_cells *cells, const int cell[3])
 }
 
 /* whatever lies in a cell already */
-static void force_pairs_meet_cell(sum *s, int i, const int cell[3])
+static void force_pairs_meet_cell(sum *sums, int i, const int cell[3])
 {
-  const perp_cells *cells = &s->e->cells;
+  const perp_cells *cells = &sums->e->cells;
   for (int j = cells->first[force_pairs_hash(cells, cell)]; j >= 0; j = cells->next[j]) {
     const int *other = cells->cell + 3 * j;
     if (other[0] == cell[0] && other[1] == cell[1] && other[2] == cell[2])
-      force_pairs_meet(s, i, j);
+      force_pairs_meet(sums, i, j);
   }
 }
 
@@ -165,27 +166,27 @@ static void force_pairs_by_cells(sum *s)
   }
 }
 
-static void force_pairs_all(sum *s)
+static void force_pairs_all(sum *sums)
 {
-  if (s->el->cutoff > 0) {
-    force_pairs_by_cells(s);
+  if (sums->el->cutoff > 0) {
+    force_pairs_by_cells(sums);
     return;
   }
-  for (int i = s->el->a; i <= s->el->b; i++)
-    for (int j = s->el->a; j < i; j++) force_pairs_meet(s, i, j);
+  for (int i = sums->el->a; i <= sums->el->b; i++)
+    for (int j = sums->el->a; j < i; j++) force_pairs_meet(sums, i, j);
 }
 
 void perp_pairs_add(const perp_model *model, const perp_eval *eval, const perp_force_def *el,
                     double *f)
 {
-  sum s = { .model = model, .e = eval, .el = el, .f = f };
-  force_pairs_all(&s);
+  sum sums = { .model = model, .e = eval, .el = el, .f = f };
+  force_pairs_all(&sums);
 }
 
 double perp_pairs_potential(const perp_model *model, const perp_eval *eval,
                             const perp_force_def *el)
 {
-  sum s = { .model = model, .e = eval, .el = el };
-  force_pairs_all(&s);
-  return s.potential;
+  sum sums = { .model = model, .e = eval, .el = el };
+  force_pairs_all(&sums);
+  return sums.potential;
 }

@@ -112,8 +112,8 @@ void perp_forces_add(const perp_model *model, const perp_eval *eval, double t, c
                      double *f)
 {
   const int nvb = model->nvb;
-  for (int i = 0; i < model->n_forces; i++) {
-    const perp_force_def *el = &model->force_def[i];
+  for (int force = 0; force < model->n_forces; force++) {
+    const perp_force_def *el = &model->force_def[force];
     if (el->kind == PERP_FORCE_PAIRS)
       perp_pairs_add(model, eval, el, f);
     else if (el->kind == PERP_FORCE_PLUGIN)
@@ -128,8 +128,8 @@ void perp_forces_add(const perp_model *model, const perp_eval *eval, double t, c
 double perp_forces_potential(const perp_model *model, const perp_eval *eval)
 {
   double sum = 0;
-  for (int i = 0; i < model->n_forces; i++) {
-    const perp_force_def *el = &model->force_def[i];
+  for (int force = 0; force < model->n_forces; force++) {
+    const perp_force_def *el = &model->force_def[force];
     if (el->kind == PERP_FORCE_PAIRS) sum += perp_pairs_potential(model, eval, el);
     if (el->kind == PERP_FORCE_PLUGIN) sum += perp_force_plugin_potential(model, eval, el);
     if (el->kind != PERP_FORCE_SPRING) continue;

@@ -29,10 +29,10 @@ void perp_frame_at(const perp_model *model, int i, double t, double x[3], double
   frames_value(model, 0, def->angle_signal, t, y);
   *angle = y[0] - start[0];
   const double length = d == 3 ? sqrt(perp_dot(3, def->axis, def->axis)) : 1;
-  for (int k = 0; k < model->rates; k++) {
-    const double along = d == 3 ? def->axis[k] / length : 1;
-    frame->v[d + k] = along * y[1];
-    frame->a[d + k] = along * y[2];
+  for (int rate = 0; rate < model->rates; rate++) {
+    const double along = d == 3 ? def->axis[rate] / length : 1;
+    frame->v[d + rate] = along * y[1];
+    frame->a[d + rate] = along * y[2];
   }
 }
 
@@ -58,8 +58,10 @@ void perp_eval_poses(perp_eval *eval, const perp_model *model, double t, const d
   eval->t = t;
   if (model->motions.n > 0) perp_frames_evaluate(model, eval);
   if (model->dim == 3)
-    for (int b = 0; b < model->n_bodies; b++) perp_pose_of(3, q + 7 * b, &eval->pose[b]);
+    for (int body = 0; body < model->n_bodies; body++)
+      perp_pose_of(3, q + 7 * body, &eval->pose[body]);
   else
-    for (int b = 0; b < model->n_bodies; b++) perp_pose_of(2, q + 3 * b, &eval->pose[b]);
+    for (int body = 0; body < model->n_bodies; body++)
+      perp_pose_of(2, q + 3 * body, &eval->pose[body]);
   if (model->chains.n > 0) perp_chains_evaluate(model, eval);
 }

@@ -82,15 +82,15 @@ void perp_gyro_turn(const double I[9], double h, const double w[3], double x[3])
 void perp_gyro_implicit(const perp_model *model, double h, const double *v, double *rhs)
 {
   if (model->dim != 3) return;
-  for (int b = 0; b < model->n_bodies; b++) {
-    const double *I = model->inertia[b].I, *w = v + 6 * b + 3;
+  for (int body = 0; body < model->n_bodies; body++) {
+    const double *I = model->inertia[body].I, *w = v + 6 * body + 3;
     double L[3], g[3], x[3], after[3];
     perp_sym_mul(I, w, L);
     perp_cross(L, w, g);
     if (!(h * gyro_largest(g) > 4 * DBL_EPSILON * gyro_largest(L))) continue; /* a principal axis */
     perp_gyro_turn(I, h, w, x);
     perp_sym_mul(I, x, after);
-    for (int i = 0; i < 3; i++) rhs[6 * b + 3 + i] += after[i] - L[i] - h * g[i];
+    for (int i = 0; i < 3; i++) rhs[6 * body + 3 + i] += after[i] - L[i] - h * g[i];
   }
 }
 

@@ -199,11 +199,11 @@ static void joint_compile_chain(const perp_joint_def *def, const perp_pose *A, c
                                 perp_joint *joint)
 {
   int slides = 0, hinge[PERP_CHAIN_AXES], hinges = 0;
-  for (int i = 0; i < def->n_axes; i++) {
-    if (def->axes[i].slides != 0)
+  for (int axis = 0; axis < def->n_axes; axis++) {
+    if (def->axes[axis].slides != 0)
       slides++;
     else
-      hinge[hinges++] = i;
+      hinge[hinges++] = axis;
   }
   if (slides == 2 && hinges == 1)
     joint_compile_slides(def, A, B, joint);

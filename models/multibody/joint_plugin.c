@@ -73,8 +73,8 @@ void perp_joint_plugin_compile(const perp_joint_def *def, int dim, perp_row *row
                          .body = def->body,
                          .n_bodies = def->n_bodies };
   joint->n_scalars = def->plugin->rows(def->opts, dim, def->n_bodies, &angles);
-  for (int k = 0; k < joint->n_scalars; k++) /* what kind of number an error is */
-    rows[k] = (perp_row){ .kind = angles >> k & 1 ? PERP_ROW_DOT : PERP_ROW_ALONG };
+  for (int scalar = 0; scalar < joint->n_scalars; scalar++) /* what kind of number an error is */
+    rows[scalar] = (perp_row){ .kind = angles >> scalar & 1 ? PERP_ROW_DOT : PERP_ROW_ALONG };
 }
 
 /* ---- evaluation ---- */
@@ -150,7 +150,7 @@ void perp_joint_plugin_bias(const perp_model *model, const perp_joint *joint, co
     return;
   }
   perp_element_states(model, eval, v, joint->n_bodies, joint->body, body);
-  for (int k = 0; k < joint->n_scalars; k++) gamma[k] = 0;
+  for (int scalar = 0; scalar < joint->n_scalars; scalar++) gamma[scalar] = 0;
   if (joint->plugin->at_time != NULL) {
     double C[PERP_JOINT_ROWS];
     joint->plugin->at_time(joint->opts, model->dim, joint->n_bodies, body, eval->t, C, NULL, NULL,
@@ -194,9 +194,9 @@ void perp_joint_plugin_driven(const perp_model *model, const perp_eval *eval, do
     }
     if (joint->plugin == NULL || joint->plugin->prescribed == NULL) continue;
     joint->plugin->prescribed(joint->opts, t, g, gdot);
-    for (int k = 0; k < joint->n_scalars; k++) {
-      if (Ct != NULL) Ct[joint->row + k] -= g[k];
-      if (gamma != NULL) gamma[joint->row + k] -= gdot[k];
+    for (int scalar = 0; scalar < joint->n_scalars; scalar++) {
+      if (Ct != NULL) Ct[joint->row + scalar] -= g[scalar];
+      if (gamma != NULL) gamma[joint->row + scalar] -= gdot[scalar];
     }
   }
 }
@@ -213,6 +213,7 @@ void perp_joint_plugin_still(const perp_model *model, const perp_eval *eval, dou
     perp_element_states(model, eval, NULL, joint->n_bodies, joint->body, body);
     joint->plugin->at_time(joint->opts, model->dim, joint->n_bodies, body, eval->t, C, NULL, NULL,
                            Ctt);
-    for (int k = 0; k < joint->n_scalars; k++) gamma[joint->row + k] -= Ctt[k];
+    for (int scalar = 0; scalar < joint->n_scalars; scalar++)
+      gamma[joint->row + scalar] -= Ctt[scalar];
   }
 }

@@ -177,10 +177,10 @@ static void chain_rows(const perp_model *model, const perp_joint *joint, const p
   perp_chain_at own;
   const perp_chain_at *at = perp_chain_found(model, joint, eval, &own);
   double y[6];
-  for (int k = 0; k < joint->n_scalars; k++) {
-    C[k] = perp_chain_covector(joint->chain, at, joint->chain->n + k, y);
+  for (int scalar = 0; scalar < joint->n_scalars; scalar++) {
+    C[scalar] = perp_chain_covector(joint->chain, at, joint->chain->n + scalar, y);
     perp_chain_jacobian(joint->chain, at, &eval->pose[joint->a], y, joint->n_scalars,
-                        joints_row(Ja, k), joints_row(Jb, k));
+                        joints_row(Ja, scalar), joints_row(Jb, scalar));
   }
 }
 
@@ -230,10 +230,10 @@ PERP_INLINE void evaluate_all(int d, const perp_model *model, perp_eval *eval)
     }
     int ld = joint->points + joint->n_scalars;
     if (joint->points > 0) point_rows(d, joint, A, B, ld, Ja, Jb, C);
-    for (int k = 0; k < joint->n_scalars; k++) {
-      int row = joint->points + k;
-      scalar_row(d, joint, &joint->scalars[k], A, B, ld, joints_row(Ja, row), joints_row(Jb, row),
-                 C + row);
+    for (int scalar = 0; scalar < joint->n_scalars; scalar++) {
+      int row = joint->points + scalar;
+      scalar_row(d, joint, &joint->scalars[scalar], A, B, ld, joints_row(Ja, row),
+                 joints_row(Jb, row), C + row);
     }
   }
 }
@@ -266,10 +266,10 @@ PERP_INLINE void joints_rows_a(int d, const perp_joint *joint, const perp_eval *
   const int ld = joint->points + joint->n_scalars;
   double C[PERP_JOINT_ROWS];
   memset(Ja, 0, (size_t)(ld * (d + perp_rates(d))) * sizeof *Ja);
-  for (int k = 0; k < joint->points; k++) Ja[k + k * ld] = -1;
+  for (int point = 0; point < joint->points; point++) Ja[point + point * ld] = -1;
   if (joint->points > 0) point_rows(d, joint, A, B, ld, Ja, NULL, C);
-  for (int k = 0; k < joint->n_scalars; k++)
-    scalar_row(d, joint, &joint->scalars[k], A, B, ld, Ja + joint->points + k, NULL, C);
+  for (int scalar = 0; scalar < joint->n_scalars; scalar++)
+    scalar_row(d, joint, &joint->scalars[scalar], A, B, ld, Ja + joint->points + scalar, NULL, C);
 }
 
 /* rate and bias (the part without accelerations) of the second derivative of p_b - p_a */
@@ -385,10 +385,10 @@ static void chain_bias(const perp_model *model, const perp_joint *joint, const p
   const perp_chain_at *at = perp_chain_found(model, joint, eval, &own);
   double u[PERP_CHAIN_AXES], g[6], y[6];
   perp_chain_bias(joint->chain, at, &eval->pose[joint->a], va, vb, u, g);
-  for (int k = 0; k < joint->n_scalars; k++) {
-    perp_chain_covector(joint->chain, at, joint->chain->n + k, y);
-    gamma[k] = 0;
-    for (int i = 0; i < 6; i++) gamma[k] += y[i] * g[i];
+  for (int scalar = 0; scalar < joint->n_scalars; scalar++) {
+    perp_chain_covector(joint->chain, at, joint->chain->n + scalar, y);
+    gamma[scalar] = 0;
+    for (int i = 0; i < 6; i++) gamma[scalar] += y[i] * g[i];
   }
 }
 
@@ -415,9 +415,9 @@ PERP_INLINE void bias_all(int d, const perp_model *model, const perp_eval *eval,
       continue;
     }
     if (joint->points > 0) between_bias(d, A, joint->sa, B, joint->sb, va, vb, gamma + joint->row);
-    for (int k = 0; k < joint->n_scalars; k++)
-      gamma[joint->row + joint->points + k] = scalar_bias(d, joint, &joint->scalars[k], A, B, va,
-                                                          vb);
+    for (int scalar = 0; scalar < joint->n_scalars; scalar++)
+      gamma[joint->row + joint->points + scalar] = scalar_bias(d, joint, &joint->scalars[scalar], A,
+                                                               B, va, vb);
   }
 }
 

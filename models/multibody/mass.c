@@ -95,19 +95,21 @@ perp_status perp_mass_polytope(perp_ctx *ctx, double density, const double *vert
   if (n_vertices < 4 || n_triangles < 4)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: %d vertices and %d triangles enclose no volume",
                      n_vertices, n_triangles);
-  for (int i = 0; i < 3 * n_vertices; i++)
-    if (!isfinite(vertices[i]))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: vertex %d is not finite", i / 3);
-  for (int i = 0; i < 3 * n_triangles; i++)
-    if (triangles[i] < 0 || triangles[i] >= n_vertices)
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: triangle %d refers to vertex %d of %d", i / 3,
-                       triangles[i], n_vertices);
+  for (int vertex = 0; vertex < 3 * n_vertices; vertex++)
+    if (!isfinite(vertices[vertex]))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: vertex %d is not finite", vertex / 3);
+  for (int triangle = 0; triangle < 3 * n_triangles; triangle++)
+    if (triangles[triangle] < 0 || triangles[triangle] >= n_vertices)
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: triangle %d refers to vertex %d of %d",
+                       triangle / 3, triangles[triangle], n_vertices);
   PERP_TRY(check_surface(ctx, triangles, n_triangles));
 
   /* relative to the mean vertex: less cancellation for a solid far from the origin */
   double o[3] = { 0 }, size = 0;
-  for (int i = 0; i < 3 * n_vertices; i++) o[i % 3] += vertices[i] / n_vertices;
-  for (int i = 0; i < 3 * n_vertices; i++) size = fmax(size, fabs(vertices[i] - o[i % 3]));
+  for (int vertex = 0; vertex < 3 * n_vertices; vertex++)
+    o[vertex % 3] += vertices[vertex] / n_vertices;
+  for (int vertex = 0; vertex < 3 * n_vertices; vertex++)
+    size = fmax(size, fabs(vertices[vertex] - o[vertex % 3]));
   double volume = 0, first[3] = { 0 }, second[9] = { 0 };
   for (int t = 0; t < n_triangles; t++) {
     double p[3][3], sum[3], n[3];
@@ -172,9 +174,9 @@ perp_status perp_mass_hull(perp_ctx *ctx, double density, const double *vertices
   perp_hull *hull;
   PERP_TRY(perp_hull_create(ctx, 3, vertices, 3, n_vertices, "polytope", &hull));
   int n = 0, *t = malloc(3 * (size_t)hull->n_half * sizeof *t); /* fans of the faces */
-  for (int f = 0; t != NULL && f < hull->n_faces; f++)
-    for (int k = hull->start[f] + 1; k + 1 < hull->start[f + 1]; k++) {
-      const int corner[3] = { hull->loop[hull->start[f]], hull->loop[k], hull->loop[k + 1] };
+  for (int face = 0; t != NULL && face < hull->n_faces; face++)
+    for (int k = hull->start[face] + 1; k + 1 < hull->start[face + 1]; k++) {
+      const int corner[3] = { hull->loop[hull->start[face]], hull->loop[k], hull->loop[k + 1] };
       memcpy(t + 3 * n++, corner, sizeof corner);
     }
   const perp_status status = t == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a polytope")

@@ -24,9 +24,9 @@ const perp_motion_def *perp_model_motion(const perp_model *model, int i)
 
 bool perp_model_prescribes(const perp_model *model)
 {
-  for (int i = 0; i < model->n_joints; i++)
-    if (model->joint_def[i].kind == PERP_JOINT_PLUGIN &&
-        model->joint_def[i].plugin->at_time != NULL)
+  for (int joint = 0; joint < model->n_joints; joint++)
+    if (model->joint_def[joint].kind == PERP_JOINT_PLUGIN &&
+        model->joint_def[joint].plugin->at_time != NULL)
       return true;
   return model->motions.n > 0;
 }

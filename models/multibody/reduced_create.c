@@ -127,20 +127,20 @@ typedef struct sorting {
 
 static void sorting_layout(void *sort, perp_arena *arena)
 {
-  sorting *s = sort;
-  s->ptr = PERP_CARVE(arena, int, s->n + 3);
-  s->adj = PERP_CARVE(arena, int, 2 * s->nj);
-  PERP_INTS(arena, s->n, &s->order, &s->parent, &s->via);
-  s->placed = PERP_CARVE(arena, bool, s->n);
-  s->used = PERP_CARVE(arena, bool, s->nj);
+  sorting *work = sort;
+  work->ptr = PERP_CARVE(arena, int, work->n + 3);
+  work->adj = PERP_CARVE(arena, int, 2 * work->nj);
+  PERP_INTS(arena, work->n, &work->order, &work->parent, &work->via);
+  work->placed = PERP_CARVE(arena, bool, work->n);
+  work->used = PERP_CARVE(arena, bool, work->nj);
 }
 
-static void sorting_place(sorting *s, int body, int parent, int via)
+static void sorting_place(sorting *work, int body, int parent, int via)
 {
-  s->placed[body] = true;
-  s->parent[s->count] = parent;
-  s->via[s->count] = via;
-  s->order[s->count++] = body;
+  work->placed[body] = true;
+  work->parent[work->count] = parent;
+  work->via[work->count] = via;
+  work->order[work->count++] = body;
 }
 
 /* Has the joint coordinates here? */
@@ -151,15 +151,15 @@ static bool reduced_create_carries(const perp_joint_def *def)
 }
 
 /* What hangs on body b at place `parent`, by joints not used yet. */
-static void sorting_neighbours(sorting *s, int b, int parent)
+static void sorting_neighbours(sorting *work, int b, int parent)
 {
-  for (int e = s->ptr[b + 1]; e < s->ptr[b + 2]; e++) {
-    const int j = s->adj[e];
-    const perp_joint_def *def = perp_model_joint(s->model, j);
+  for (int e = work->ptr[b + 1]; e < work->ptr[b + 2]; e++) {
+    const int j = work->adj[e];
+    const perp_joint_def *def = perp_model_joint(work->model, j);
     const int other = def->a == b ? def->b : def->a;
-    if (s->used[j] || other < 0 || s->placed[other] || !reduced_create_carries(def)) continue;
-    s->used[j] = true;
-    sorting_place(s, other, parent, j);
+    if (work->used[j] || other < 0 || work->placed[other] || !reduced_create_carries(def)) continue;
+    work->used[j] = true;
+    sorting_place(work, other, parent, j);
   }
 }
 
@@ -174,14 +174,14 @@ static perp_status reduced_create_check(perp_ctx *ctx, const perp_model *model, 
 }
 
 /* The armature that joint j is goes to the coordinate of its axis. */
-static perp_status reduced_create_armature(perp_ctx *ctx, perp_reduced_tree *tree, const sorting *s,
-                                           int j)
+static perp_status reduced_create_armature(perp_ctx *ctx, perp_reduced_tree *tree,
+                                           const sorting *work, int j)
 {
   perp_armature_def armature;
   if (!perp_model_armature_of(tree->model, j, &armature)) return PERP_OK;
   for (int i = 0; i < tree->n; i++) {
     node *child = &tree->node[i];
-    if (s->via[i] != armature.joint) continue;
+    if (work->via[i] != armature.joint) continue;
     const int axis = perp_chain_axis_of(armature.axis),
               chain = child->chain != NULL ? child->nu : 0;
     const int of = chain > 0 ? (child->turned ? chain - 1 - axis : axis)
@@ -199,55 +199,58 @@ static perp_status reduced_create_armature(perp_ctx *ctx, perp_reduced_tree *tre
                                "formulation acceleration or velocity");
 }
 
-static perp_status reduced_create_sort(perp_ctx *ctx, perp_reduced_tree *tree, sorting *s)
+static perp_status reduced_create_sort(perp_ctx *ctx, perp_reduced_tree *tree, sorting *work)
 {
   const perp_model *model = tree->model;
-  for (int j = 0; j < s->nj; j++) PERP_TRY(reduced_create_check(ctx, model, j));
-  memset(s->ptr, 0, (size_t)(s->n + 3) * sizeof *s->ptr);
-  memset(s->placed, 0, (size_t)s->n * sizeof *s->placed);
-  memset(s->used, 0, (size_t)s->nj * sizeof *s->used);
-  for (int j = 0; j < s->nj; j++) {
-    const perp_joint_def *def = perp_model_joint(s->model, j);
-    s->ptr[def->a + 3]++;
-    s->ptr[def->b + 3]++;
+  for (int j = 0; j < work->nj; j++) PERP_TRY(reduced_create_check(ctx, model, j));
+  memset(work->ptr, 0, (size_t)(work->n + 3) * sizeof *work->ptr);
+  memset(work->placed, 0, (size_t)work->n * sizeof *work->placed);
+  memset(work->used, 0, (size_t)work->nj * sizeof *work->used);
+  for (int j = 0; j < work->nj; j++) {
+    const perp_joint_def *def = perp_model_joint(work->model, j);
+    work->ptr[def->a + 3]++;
+    work->ptr[def->b + 3]++;
   }
-  for (int b = 1; b <= s->n + 1; b++) s->ptr[b + 1] += s->ptr[b];
-  for (int j = 0; j < s->nj; j++) {
-    const perp_joint_def *def = perp_model_joint(s->model, j);
-    s->adj[s->ptr[def->a + 2]++] = j;
-    s->adj[s->ptr[def->b + 2]++] = j;
+  for (int b = 1; b <= work->n + 1; b++) work->ptr[b + 1] += work->ptr[b];
+  for (int j = 0; j < work->nj; j++) {
+    const perp_joint_def *def = perp_model_joint(work->model, j);
+    work->adj[work->ptr[def->a + 2]++] = j;
+    work->adj[work->ptr[def->b + 2]++] = j;
   }
   /* Breadth first from the world, then from the first body of each part that floats. */
-  sorting_neighbours(s, PERP_WORLD, -1);
-  for (int done = 0, b = 0; b <= s->n; b++) {
-    for (; done < s->count; done++) sorting_neighbours(s, s->order[done], done);
-    if (b < s->n && !s->placed[b]) sorting_place(s, b, -1, -1);
+  sorting_neighbours(work, PERP_WORLD, -1);
+  for (int done = 0, b = 0; b <= work->n; b++) {
+    for (; done < work->count; done++) sorting_neighbours(work, work->order[done], done);
+    if (b < work->n && !work->placed[b]) sorting_place(work, b, -1, -1);
   }
-  for (int j = 0; j < s->nj; j++) {
+  for (int j = 0; j < work->nj; j++) {
     perp_armature_def armature;
-    tree->cut[j] = !s->used[j] && !perp_model_armature_of(model, j, &armature);
+    tree->cut[j] = !work->used[j] && !perp_model_armature_of(model, j, &armature);
     if (tree->cut[j]) tree->cut_rows += model->pattern.cptr[j + 1] - model->pattern.cptr[j];
   }
   for (int i = 0; i < tree->n; i++) {
     node *child = &tree->node[i];
-    *child = (node){ .body = s->order[i], .parent = s->parent[i] };
-    reduced_create_attach(tree, s->via[i], child->parent < 0 ? PERP_WORLD : s->order[child->parent],
-                          child);
+    *child = (node){ .body = work->order[i], .parent = work->parent[i] };
+    reduced_create_attach(tree, work->via[i],
+                          child->parent < 0 ? PERP_WORLD : work->order[child->parent], child);
     child->nq = perp_reduced_joints[child->kind].nq,
     child->nu = perp_reduced_joints[child->kind].nu;
     child->iq = tree->nq, child->iu = tree->nu;
     tree->nq += child->nq, tree->nu += child->nu;
   }
-  for (int j = 0; j < s->nj; j++) PERP_TRY(reduced_create_armature(ctx, tree, s, j));
+  for (int j = 0; j < work->nj; j++) PERP_TRY(reduced_create_armature(ctx, tree, work, j));
   return PERP_OK;
 }
 
 static void reduced_create_layout(void *tree, perp_arena *arena)
 {
-  perp_reduced_tree *t = tree;
-  t->node = PERP_CARVE(arena, node, t->n);
-  t->cut = PERP_CARVE(arena, bool, t->model->n_joints);
-  t->chain = PERP_CARVE(arena, perp_chain, t->model->chains.n < t->n ? t->model->chains.n : t->n);
+  perp_reduced_tree *reduced_tree = tree;
+  reduced_tree->node = PERP_CARVE(arena, node, reduced_tree->n);
+  reduced_tree->cut = PERP_CARVE(arena, bool, reduced_tree->model->n_joints);
+  reduced_tree->chain = PERP_CARVE(arena, perp_chain,
+                                   reduced_tree->model->chains.n < reduced_tree->n
+                                       ? reduced_tree->model->chains.n
+                                       : reduced_tree->n);
 }
 
 perp_status perp_reduced_create(perp_ctx *ctx, const perp_model *model, perp_reduced_tree **out)
@@ -273,8 +276,8 @@ bool perp_reduced_position_only(const perp_reduced_tree *tree)
 {
   const perp_model *model = tree->model;
   if (tree->cut_rows > 0) return false;
-  for (int i = 0; i < model->n_forces; i++) {
-    const perp_force_def *el = &model->force_def[i];
+  for (int force = 0; force < model->n_forces; force++) {
+    const perp_force_def *el = &model->force_def[force];
     if (el->kind == PERP_FORCE_DRAG || (el->kind == PERP_FORCE_SPRING && el->damping > 0))
       return false;
     if (el->kind == PERP_FORCE_PLUGIN && perp_force_promises(el) & PERP_FORCE_NEEDS_VELOCITY)

@@ -363,23 +363,23 @@ static void kinds_chain_move(node *child, const double *q, const double *u,
                              perp_reduced_moved *move)
 {
   const double *wp = move->parent->w;
-  perp_chain_motion m = { 0 };
-  memcpy(m.R, move->parent->R, sizeof m.R);
-  memcpy(m.w, wp, sizeof m.w);
-  perp_chain_move(child->chain, q, u, &m);
-  memcpy(child->R, m.R, sizeof m.R);
-  memcpy(child->zeta, m.alpha, sizeof m.alpha);
-  memcpy(move->d, m.x, sizeof m.x);
-  memcpy(move->ddot, m.v, sizeof m.v);
-  memcpy(move->bias, m.a, sizeof m.a);
-  for (int c = 0; c < 3; c++) move->w[c] = m.w[c] - wp[c];
+  perp_chain_motion motion = { 0 };
+  memcpy(motion.R, move->parent->R, sizeof motion.R);
+  memcpy(motion.w, wp, sizeof motion.w);
+  perp_chain_move(child->chain, q, u, &motion);
+  memcpy(child->R, motion.R, sizeof motion.R);
+  memcpy(child->zeta, motion.alpha, sizeof motion.alpha);
+  memcpy(move->d, motion.x, sizeof motion.x);
+  memcpy(move->ddot, motion.v, sizeof motion.v);
+  memcpy(move->bias, motion.a, sizeof motion.a);
+  for (int c = 0; c < 3; c++) move->w[c] = motion.w[c] - wp[c];
   for (int i = 0; i < child->chain->n; i++) {
     double rho[3];
-    for (int c = 0; c < 3; c++) rho[c] = m.at[i][c] - m.x[c];
+    for (int c = 0; c < 3; c++) rho[c] = motion.at[i][c] - motion.x[c];
     if (child->chain->slides[i])
-      kinds_translation(child, i, m.along[i]);
+      kinds_translation(child, i, motion.along[i]);
     else
-      kinds_rotation(child, i, m.along[i], rho);
+      kinds_rotation(child, i, motion.along[i], rho);
   }
 }
 

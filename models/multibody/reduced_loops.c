@@ -50,8 +50,9 @@ void perp_reduced_loops_start(perp_reduced_loops *loops)
 {
   const perp_model *model = loops->tree->model;
   int i = 0;
-  for (int j = 0; j < model->n_joints; j++)
-    for (int r = model->pattern.cptr[j]; loops->tree->cut[j] && r < model->pattern.cptr[j + 1]; r++)
+  for (int joint = 0; joint < model->n_joints; joint++)
+    for (int r = model->pattern.cptr[joint];
+         loops->tree->cut[joint] && r < model->pattern.cptr[joint + 1]; r++)
       loops->row[i++] = r;
 }
 

@@ -18,10 +18,10 @@ void perp_reduced_qdot(const perp_reduced_tree *tree, const double *q, const dou
     const node *child = &tree->node[i];
     const perp_reduced_joint *joint = &perp_reduced_joints[child->kind];
     for (int c = 0; c < joint->plain; c++) qdot[child->iq + c] = u[child->iu + c];
-    for (int c = 0; c < joint->n_rotors; c++) {
+    for (int rotor = 0; rotor < joint->n_rotors; rotor++) {
       double w[3];
-      const int at = child->iq + joint->rotor[c].quat;
-      reduced_manifold_spin(&joint->rotor[c], u + child->iu, w);
+      const int at = child->iq + joint->rotor[rotor].quat;
+      reduced_manifold_spin(&joint->rotor[rotor], u + child->iu, w);
       perp_quat_rate(q + at, w, qdot + at);
     }
   }
@@ -35,10 +35,10 @@ void perp_reduced_retract(const perp_reduced_tree *tree, const double *q, const 
     const perp_reduced_joint *joint = &perp_reduced_joints[child->kind];
     for (int c = 0; c < joint->plain; c++)
       q_out[child->iq + c] = q[child->iq + c] + dq[child->iu + c];
-    for (int c = 0; c < joint->n_rotors; c++) {
+    for (int rotor = 0; rotor < joint->n_rotors; rotor++) {
       double w[3];
-      const int at = child->iq + joint->rotor[c].quat;
-      reduced_manifold_spin(&joint->rotor[c], dq + child->iu, w);
+      const int at = child->iq + joint->rotor[rotor].quat;
+      reduced_manifold_spin(&joint->rotor[rotor], dq + child->iu, w);
       perp_quat_retract(q + at, w, q_out + at);
     }
   }
@@ -69,9 +69,9 @@ void perp_reduced_transport(const perp_reduced_tree *tree, const double *dq, con
     const perp_reduced_joint *joint = &perp_reduced_joints[child->kind];
     memcpy(start + child->iu, p + child->iu, (size_t)child->nu * sizeof *p);
     memcpy(end + child->iu, p + child->iu, (size_t)child->nu * sizeof *p);
-    for (int c = 0; c < joint->n_rotors; c++) {
-      const int at = child->iu + joint->rotor[c].rate;
-      if (joint->rotor[c].rod)
+    for (int rotor = 0; rotor < joint->n_rotors; rotor++) {
+      const int at = child->iu + joint->rotor[rotor].rate;
+      if (joint->rotor[rotor].rod)
         reduced_manifold_transport_rod(dq + at, p + at, start + at, end + at);
       else
         perp_quat_transport(dq + at, p + at, start + at, end + at);
@@ -87,11 +87,11 @@ void perp_reduced_difference(const perp_reduced_tree *tree, const double *q0, co
     const perp_reduced_joint *joint = &perp_reduced_joints[child->kind];
     for (int c = 0; c < joint->plain; c++)
       dq[child->iu + c] = q1[child->iq + c] - q0[child->iq + c];
-    for (int c = 0; c < joint->n_rotors; c++) {
-      const int at = child->iq + joint->rotor[c].quat;
-      double w[3], *d = dq + child->iu + joint->rotor[c].rate;
+    for (int rotor = 0; rotor < joint->n_rotors; rotor++) {
+      const int at = child->iq + joint->rotor[rotor].quat;
+      double w[3], *d = dq + child->iu + joint->rotor[rotor].rate;
       perp_quat_difference(q0 + at, q1 + at, w);
-      if (joint->rotor[c].rod)
+      if (joint->rotor[rotor].rod)
         d[0] = w[1], d[1] = w[2]; /* the spin of a rod has no meaning */
       else
         memcpy(d, w, sizeof w);
@@ -103,8 +103,8 @@ bool perp_reduced_rods(const perp_reduced_tree *tree)
 {
   for (int i = 0; i < tree->n; i++) {
     const perp_reduced_joint *joint = &perp_reduced_joints[tree->node[i].kind];
-    for (int c = 0; c < joint->n_rotors; c++)
-      if (joint->rotor[c].rod) return true;
+    for (int rotor = 0; rotor < joint->n_rotors; rotor++)
+      if (joint->rotor[rotor].rod) return true;
   }
   return false;
 }
@@ -116,8 +116,8 @@ void perp_reduced_dexpinv(const perp_reduced_tree *tree, const double *u, const 
   for (int i = 0; i < tree->n; i++) {
     const node *child = &tree->node[i];
     const perp_reduced_joint *joint = &perp_reduced_joints[child->kind];
-    for (int c = 0; c < joint->n_rotors; c++) {
-      const int at = child->iu + joint->rotor[c].rate;
+    for (int rotor = 0; rotor < joint->n_rotors; rotor++) {
+      const int at = child->iu + joint->rotor[rotor].rate;
       perp_quat_dexpinv(u + at, v + at, du + at);
     }
   }
@@ -128,6 +128,7 @@ void perp_reduced_project(const perp_reduced_tree *tree, double *q)
   for (int i = 0; i < tree->n; i++) {
     const node *child = &tree->node[i];
     const perp_reduced_joint *joint = &perp_reduced_joints[child->kind];
-    for (int c = 0; c < joint->n_rotors; c++) perp_quat_unit(q + child->iq + joint->rotor[c].quat);
+    for (int rotor = 0; rotor < joint->n_rotors; rotor++)
+      perp_quat_unit(q + child->iq + joint->rotor[rotor].quat);
   }
 }

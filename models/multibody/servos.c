@@ -3,14 +3,14 @@
 
 int perp_servos_other(const perp_model *model, bool motors, const char **what)
 {
-  for (int i = 0; i < model->n_drives; i++) {
-    const perp_drive_def *def = &model->drive_def[i];
+  for (int drive = 0; drive < model->n_drives; drive++) {
+    const perp_drive_def *def = &model->drive_def[drive];
     const bool motor = def->max_force > 0 && !perp_drive_is_servo(def);
     *what = def->lower > -HUGE_VAL || def->upper < HUGE_VAL ? "has limits"
             : motor && !motors                              ? "is a motor without damping"
             : motor && isfinite(def->max_force) ? "is a motor of bounded force without damping"
                                                 : NULL;
-    if (*what != NULL) return i;
+    if (*what != NULL) return drive;
   }
   return -1;
 }

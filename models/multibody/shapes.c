@@ -170,9 +170,9 @@ perp_status perp_surfaces_check(perp_ctx *ctx, const perp_model *model)
 
 bool perp_model_collides(const perp_model *model)
 {
-  for (int i = 0; i < model->n_shapes; i++)
-    for (int j = 0; j < i; j++) {
-      const perp_shape_def *a = &model->shape_def[i], *b = &model->shape_def[j];
+  for (int shape = 0; shape < model->n_shapes; shape++)
+    for (int j = 0; j < shape; j++) {
+      const perp_shape_def *a = &model->shape_def[shape], *b = &model->shape_def[j];
       if (a->body != b->body && (a->group == 0 || a->group != b->group) &&
           !perp_model_no_contact(model, a->body, b->body))
         return true;

@@ -76,11 +76,11 @@ static perp_status add_parts(perp_ctx *ctx, perp_subset *subset)
   for (int i = 0; i < whole->surfaces.n_pairs; i++)
     PERP_TRY(perp_model_add_pair(ctx, model, whole->surfaces.pair[i].a, whole->surfaces.pair[i].b,
                                  &whole->surfaces.pair[i].surface));
-  for (int i = 0; i < subset->n_bodies; i++) {
-    const perp_body_def *def = &whole->body_def[subset->body[i]];
+  for (int body = 0; body < subset->n_bodies; body++) {
+    const perp_body_def *def = &whole->body_def[subset->body[body]];
     PERP_TRY(perp_model_add_body(ctx, model, def, NULL));
     /* the numbers of the whole, not normalized a second time */
-    memcpy(model->body_def[i].quat, def->quat, sizeof def->quat);
+    memcpy(model->body_def[body].quat, def->quat, sizeof def->quat);
   }
   for (int i = 0; i < whole->n_joints; i++) {
     perp_joint_def def = whole->joint_def[i];
@@ -93,30 +93,30 @@ static perp_status add_parts(perp_ctx *ctx, perp_subset *subset)
     perp_axes_renumber(model, subset->n_joints, subset->joint, subset->n_joints);
     subset->joint[subset->n_joints++] = i;
   }
-  for (int i = 0; i < whole->n_drives; i++) {
-    perp_drive_def def = whole->drive_def[i];
+  for (int drive = 0; drive < whole->n_drives; drive++) {
+    perp_drive_def def = whole->drive_def[drive];
     int joint;
     for (joint = 0; joint < subset->n_joints && subset->joint[joint] != def.joint;) joint++;
     if (joint == subset->n_joints) continue;
     def.joint = joint;
     PERP_TRY(perp_model_add_drive(ctx, model, &def, NULL));
-    subset->drive[subset->n_drives++] = i;
+    subset->drive[subset->n_drives++] = drive;
   }
-  for (int i = 0; i < whole->n_forces; i++) {
-    perp_force_def def = whole->force_def[i];
+  for (int force = 0; force < whole->n_forces; force++) {
+    perp_force_def def = whole->force_def[force];
     if (def.kind == PERP_FORCE_PLUGIN)
-      PERP_TRY(subset_all(ctx, subset, "force", i, def.n_bodies, &def.body, own, &inside));
+      PERP_TRY(subset_all(ctx, subset, "force", force, def.n_bodies, &def.body, own, &inside));
     else
-      PERP_TRY(subset_pair(ctx, subset, "force", i, &def.a, &def.b, &inside));
+      PERP_TRY(subset_pair(ctx, subset, "force", force, &def.a, &def.b, &inside));
     if (inside) PERP_TRY(perp_model_add_force(ctx, model, &def));
   }
-  for (int i = 0; i < whole->n_shapes; i++) {
-    perp_shape_def def = whole->shape_def[i];
+  for (int shape = 0; shape < whole->n_shapes; shape++) {
+    perp_shape_def def = whole->shape_def[shape];
     def.body = subset_find(subset, def.body);
     if (def.body == OUTSIDE) continue;
     PERP_TRY(perp_model_add_shape(ctx, model, &def, NULL));
     memcpy(model->shape_def[subset->n_shapes].quat, def.quat, sizeof def.quat);
-    subset->shape[subset->n_shapes++] = i;
+    subset->shape[subset->n_shapes++] = shape;
   }
   for (int i = 0; i < whole->no_contact.n; i++) {
     const perp_no_contact *pair = &whole->no_contact.pair[i];
@@ -152,9 +152,9 @@ void perp_subset_gather(const perp_subset *subset, const double *q, const double
                         double *v_sub)
 {
   const int nq = subset->whole->nqb, nv = subset->whole->nvb;
-  for (int i = 0; i < subset->n_bodies; i++) {
-    memcpy(q_sub + nq * i, q + nq * subset->body[i], (size_t)nq * sizeof *q);
-    memcpy(v_sub + nv * i, v + nv * subset->body[i], (size_t)nv * sizeof *v);
+  for (int body = 0; body < subset->n_bodies; body++) {
+    memcpy(q_sub + nq * body, q + nq * subset->body[body], (size_t)nq * sizeof *q);
+    memcpy(v_sub + nv * body, v + nv * subset->body[body], (size_t)nv * sizeof *v);
   }
 }
 
@@ -162,8 +162,8 @@ void perp_subset_scatter(const perp_subset *subset, const double *q_sub, const d
                          double *q, double *v)
 {
   const int nq = subset->whole->nqb, nv = subset->whole->nvb;
-  for (int i = 0; i < subset->n_bodies; i++) {
-    memcpy(q + nq * subset->body[i], q_sub + nq * i, (size_t)nq * sizeof *q);
-    memcpy(v + nv * subset->body[i], v_sub + nv * i, (size_t)nv * sizeof *v);
+  for (int body = 0; body < subset->n_bodies; body++) {
+    memcpy(q + nq * subset->body[body], q_sub + nq * body, (size_t)nq * sizeof *q);
+    memcpy(v + nv * subset->body[body], v_sub + nv * body, (size_t)nv * sizeof *v);
   }
 }

@@ -39,11 +39,11 @@ double perp_model_gravity_at(const perp_model *model, double t)
 bool perp_model_depends_on_time(const perp_model *model)
 {
   if (model->driven || model->signals.gravity != 0 || model->surfaces.belts) return true;
-  for (int i = 0; i < model->n_forces; i++)
-    if (perp_force_promises(&model->force_def[i]) & PERP_FORCE_NEEDS_TIME) return true;
-  for (int i = 0; i < model->n_drives; i++)
-    if (model->drive_def[i].velocity_signal != 0 || model->drive_def[i].target_signal != 0 ||
-        model->drive_def[i].turning != NULL)
+  for (int force = 0; force < model->n_forces; force++)
+    if (perp_force_promises(&model->force_def[force]) & PERP_FORCE_NEEDS_TIME) return true;
+  for (int drive = 0; drive < model->n_drives; drive++)
+    if (model->drive_def[drive].velocity_signal != 0 ||
+        model->drive_def[drive].target_signal != 0 || model->drive_def[drive].turning != NULL)
       return true;
   return false;
 }
