@@ -95,8 +95,8 @@ static perp_status unsupported(perp_ctx *ctx, const char *what)
 
 static perp_status equivalent_bodies(perp_ctx *ctx, perp_equivalent *equivalent)
 {
-  for (int i = 0; i < equivalent->given->n_bodies; i++) {
-    perp_body_def def = equivalent->given->body_def[equivalent->body[i]];
+  for (int body = 0; body < equivalent->given->n_bodies; body++) {
+    perp_body_def def = equivalent->given->body_def[equivalent->body[body]];
     mirror(equivalent, def.x);
     mirror(equivalent, def.v);
     mirror_axial(equivalent, def.w);
@@ -107,7 +107,7 @@ static perp_status equivalent_bodies(perp_ctx *ctx, perp_equivalent *equivalent)
     }
     PERP_TRY(perp_model_add_body(ctx, equivalent->model, &def, NULL));
     /* not normalized a second time */
-    memcpy(equivalent->model->body_def[i].quat, def.quat, sizeof def.quat);
+    memcpy(equivalent->model->body_def[body].quat, def.quat, sizeof def.quat);
   }
   return PERP_OK;
 }
@@ -162,9 +162,9 @@ static perp_status equivalent_joints(perp_ctx *ctx, perp_equivalent *equivalent)
     mirror(equivalent, def.axis_a);
     mirror(equivalent, def.axis_b);
     mirror(equivalent, def.axis_c);
-    for (int k = 0; k < def.n_axes; k++) {
-      mirror(equivalent, def.axes[k].along);
-      mirror(equivalent, def.axes[k].at);
+    for (int axis = 0; axis < def.n_axes; axis++) {
+      mirror(equivalent, def.axes[axis].along);
+      mirror(equivalent, def.axes[axis].at);
     }
     PERP_TRY(perp_model_add_joint(ctx, equivalent->model, &def, NULL));
   }
@@ -365,8 +365,8 @@ static perp_status equivalent_shapes(perp_ctx *ctx, const making *m)
 {
   const perp_model *given = m->e->given;
   int most = 0;
-  for (int i = 0; i < given->n_shapes; i++)
-    most = given->shape_def[i].n_vertices > most ? given->shape_def[i].n_vertices : most;
+  for (int shape = 0; shape < given->n_shapes; shape++)
+    most = given->shape_def[shape].n_vertices > most ? given->shape_def[shape].n_vertices : most;
   double *vertices = malloc(((size_t)most * 3 + 1) * sizeof *vertices);
   if (vertices == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for an equivalent model");
   perp_status status = PERP_OK;
@@ -432,13 +432,14 @@ static perp_status equivalent_make(perp_ctx *ctx, const perp_model *model, perp_
     status = perp_arena_layout(ctx, &equivalent->arena, equivalent_layout, equivalent);
   if (status == PERP_OK) {
     const int joints = perp_disabled_joint(model, 0);
-    for (int i = 0; i < model->n_bodies; i++)
-      equivalent->body[i] = equivalent_number(kind, i, model->n_bodies);
-    for (int i = 0; i < model->n_bodies; i++) equivalent->body_there[equivalent->body[i]] = i;
-    for (int i = 0; i < model->n_joints; i++)
-      equivalent->joint[i] = i < joints ? equivalent_number(kind, i, joints) : i;
-    for (int i = 0; i < model->n_shapes; i++)
-      equivalent->shape[i] = equivalent_number(kind, i, model->n_shapes);
+    for (int body = 0; body < model->n_bodies; body++)
+      equivalent->body[body] = equivalent_number(kind, body, model->n_bodies);
+    for (int body = 0; body < model->n_bodies; body++)
+      equivalent->body_there[equivalent->body[body]] = body;
+    for (int joint = 0; joint < model->n_joints; joint++)
+      equivalent->joint[joint] = joint < joints ? equivalent_number(kind, joint, joints) : joint;
+    for (int shape = 0; shape < model->n_shapes; shape++)
+      equivalent->shape[shape] = equivalent_number(kind, shape, model->n_shapes);
     status = equivalent_build(ctx, &m);
   }
   if (status == PERP_OK && extend != NULL) status = extend(ctx, user, equivalent->model);

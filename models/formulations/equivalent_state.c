@@ -39,10 +39,10 @@ void perp_equivalent_there(const perp_equivalent *equivalent, const double *q, c
                            double *q_there, double *v_there)
 {
   const int nq = equivalent->given->nqb, nv = equivalent->given->nvb;
-  for (int i = 0; i < equivalent->given->n_bodies; i++) {
-    double *qi = q_there + nq * i, *vi = v_there + nv * i;
-    memcpy(qi, q + nq * equivalent->body[i], (size_t)nq * sizeof *q);
-    memcpy(vi, v + nv * equivalent->body[i], (size_t)nv * sizeof *v);
+  for (int body = 0; body < equivalent->given->n_bodies; body++) {
+    double *qi = q_there + nq * body, *vi = v_there + nv * body;
+    memcpy(qi, q + nq * equivalent->body[body], (size_t)nq * sizeof *q);
+    memcpy(vi, v + nv * equivalent->body[body], (size_t)nv * sizeof *v);
     mirror_coordinates(equivalent, qi, vi);
   }
 }
@@ -51,10 +51,10 @@ void perp_equivalent_back(const perp_equivalent *equivalent, const double *q_the
                           const double *v_there, double *q, double *v)
 {
   const int nq = equivalent->given->nqb, nv = equivalent->given->nvb;
-  for (int i = 0; i < equivalent->given->n_bodies; i++) {
-    double *qi = q + nq * equivalent->body[i], *vi = v + nv * equivalent->body[i];
-    memcpy(qi, q_there + nq * i, (size_t)nq * sizeof *q);
-    memcpy(vi, v_there + nv * i, (size_t)nv * sizeof *v);
+  for (int body = 0; body < equivalent->given->n_bodies; body++) {
+    double *qi = q + nq * equivalent->body[body], *vi = v + nv * equivalent->body[body];
+    memcpy(qi, q_there + nq * body, (size_t)nq * sizeof *q);
+    memcpy(vi, v_there + nv * body, (size_t)nv * sizeof *v);
     mirror_coordinates(equivalent, qi, vi);
   }
 }
@@ -62,10 +62,10 @@ void perp_equivalent_back(const perp_equivalent *equivalent, const double *q_the
 void perp_equivalent_multipliers(const perp_equivalent *equivalent, const double *lambda_there,
                                  double *lambda)
 {
-  for (int i = 0; i < equivalent->given->n_joints; i++) {
+  for (int joint = 0; joint < equivalent->given->n_joints; joint++) {
     int rows;
-    const int from = perp_model_joint_row(equivalent->model, i, &rows),
-              to = perp_model_joint_row(equivalent->given, equivalent->joint[i], &rows);
+    const int from = perp_model_joint_row(equivalent->model, joint, &rows),
+              to = perp_model_joint_row(equivalent->given, equivalent->joint[joint], &rows);
     for (int k = 0; k < rows; k++)
       lambda[to + k] = equivalent->mirrored ? (double)NAN : lambda_there[from + k];
   }
@@ -141,13 +141,13 @@ perp_status perp_equivalent_info(perp_ctx *ctx, perp_equivalent *equivalent, per
   equivalent_lists(equivalent, true, info->n_contacts, info->n_contacts_end, &info->contacts_end,
                    &info->impulse_end, &info->lambda_end, &info->drive_end);
   if (equivalent->mirrored) info->lambda = NULL; /* NULL for the end: there is no such state */
-  for (int i = 0; i < info->n_releases; i++) {
-    equivalent->release[i] = info->release[i];
-    equivalent->release[i].joint = equivalent->joint[info->release[i].joint];
+  for (int release = 0; release < info->n_releases; release++) {
+    equivalent->release[release] = info->release[release];
+    equivalent->release[release].joint = equivalent->joint[info->release[release].joint];
   }
   if (info->release != NULL) info->release = equivalent->release;
-  for (int i = 0; info->released != NULL && i < equivalent->given->n_joints; i++)
-    equivalent->released[equivalent->joint[i]] = info->released[i];
+  for (int joint = 0; info->released != NULL && joint < equivalent->given->n_joints; joint++)
+    equivalent->released[equivalent->joint[joint]] = info->released[joint];
   if (info->released != NULL) info->released = equivalent->released;
   return PERP_OK;
 }

@@ -33,67 +33,70 @@ const char *perp_gradient_cause_name(perp_gradient_cause cause)
 
 /* ---- the motion at hand ---- */
 
-static void gradient_state(perp_gradient *g)
+static void gradient_state(perp_gradient *gradient)
 {
-  const perp_model *m = g->d.model;
+  const perp_model *model = gradient->d.model;
   const double *q, *v;
-  perp_sim_state(g->sim, &g->d.t, &q, &v);
-  memcpy(g->d.q, q, (size_t)m->nq * sizeof *q);
-  memcpy(g->d.v, v, (size_t)m->nv * sizeof *v);
-  g->d.speed = sqrt(fabs(perp_model_gravity_at(m, g->d.t)) * g->d.length);
-  for (int b = 0; b < m->n_bodies; b++)
-    g->d.speed = fmax(g->d.speed, perp_point_speed(m->dim, v + m->nvb * b, g->d.length));
-  if (!(g->d.speed > 0)) g->d.speed = 1;
+  perp_sim_state(gradient->sim, &gradient->d.t, &q, &v);
+  memcpy(gradient->d.q, q, (size_t)model->nq * sizeof *q);
+  memcpy(gradient->d.v, v, (size_t)model->nv * sizeof *v);
+  gradient->d.speed = sqrt(fabs(perp_model_gravity_at(model, gradient->d.t)) * gradient->d.length);
+  for (int body = 0; body < model->n_bodies; body++)
+    gradient->d.speed = fmax(
+        gradient->d.speed, perp_point_speed(model->dim, v + model->nvb * body, gradient->d.length));
+  if (!(gradient->d.speed > 0)) gradient->d.speed = 1;
 }
 
 /* twice the largest radius of gyration of the body that has the smallest one, m */
 static double gradient_length(const perp_model *m)
 {
   double length = m->size > 0 ? m->size : 1;
-  for (int b = 0; b < m->n_bodies; b++) {
-    const perp_inertia *in = &m->inertia[b];
+  for (int body = 0; body < m->n_bodies; body++) {
+    const perp_inertia *in = &m->inertia[body];
     const double most = fmax(in->I[8], m->dim == 3 ? fmax(in->I[0], in->I[4]) : 0);
-    if (!m->body_def[b].particle && most > 0) length = fmin(length, 2 * sqrt(most / in->mass));
+    if (!m->body_def[body].particle && most > 0) length = fmin(length, 2 * sqrt(most / in->mass));
   }
   return length;
 }
 
 /* ---- life ---- */
 
-static void gradient_layout(void *user, perp_arena *a)
+static void gradient_layout(void *user, perp_arena *arena)
 {
-  perp_gradient *g = user;
-  perp_derivative *d = &g->d;
-  const perp_model *m = d->model;
-  const size_t n = (size_t)d->n, nv = (size_t)m->nv;
-  g->wrt = PERP_CARVE(a, perp_gradient_wrt, n);
-  g->held = PERP_CARVE(a, bool, n);
-  g->sides = PERP_CARVE(a, perp_gradient_side, n);
-  d->side = PERP_CARVE(a, perp_gradient_side, n);
-  PERP_DOUBLES(a, nv * n, &d->dq, &d->dv, &d->x);
-  PERP_DOUBLES(a, m->nq, &d->q, &d->q_at, &d->rate_at);
-  PERP_DOUBLES(a, nv, &d->v, &d->v_at, &d->x_at, &d->sum);
-  PERP_DOUBLES(a, m->m, &d->lambda, &d->zeros);
-  d->peak = PERP_CARVE(a, double, n);
-  d->inertia = PERP_CARVE(a, perp_inertia, m->n_bodies);
-  d->drive = PERP_CARVE(a, perp_drive_def, m->n_drives);
+  perp_gradient *gradient = user;
+  perp_derivative *derivative = &gradient->d;
+  const perp_model *model = derivative->model;
+  const size_t n = (size_t)derivative->n, nv = (size_t)model->nv;
+  gradient->wrt = PERP_CARVE(arena, perp_gradient_wrt, n);
+  gradient->held = PERP_CARVE(arena, bool, n);
+  gradient->sides = PERP_CARVE(arena, perp_gradient_side, n);
+  derivative->side = PERP_CARVE(arena, perp_gradient_side, n);
+  PERP_DOUBLES(arena, nv * n, &derivative->dq, &derivative->dv, &derivative->x);
+  PERP_DOUBLES(arena, model->nq, &derivative->q, &derivative->q_at, &derivative->rate_at);
+  PERP_DOUBLES(arena, nv, &derivative->v, &derivative->v_at, &derivative->x_at, &derivative->sum);
+  PERP_DOUBLES(arena, model->m, &derivative->lambda, &derivative->zeros);
+  derivative->peak = PERP_CARVE(arena, double, n);
+  derivative->inertia = PERP_CARVE(arena, perp_inertia, model->n_bodies);
+  derivative->drive = PERP_CARVE(arena, perp_drive_def, model->n_drives);
 }
 
-static perp_status gradient_check(perp_ctx *ctx, const perp_model *m, const perp_gradient_wrt *w)
+static perp_status gradient_check(perp_ctx *ctx, const perp_model *model,
+                                  const perp_gradient_wrt *wrt)
 {
   static const char *const names[] = { "position", "velocity", "body", "gravity",
                                        "shape",    "force",    "drive" };
-  const int count[] = { m->nv, m->nv, m->n_bodies, 1, m->n_shapes, m->nv, m->n_drives };
-  if (w->kind > PERP_GRADIENT_TARGET)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "no derivative of kind %d", (int)w->kind);
-  const int first = w->kind == PERP_GRADIENT_FRICTION ? -1 : 0;
-  if (w->kind != PERP_GRADIENT_GRAVITY && (w->index < first || w->index >= count[w->kind]))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "derivative by %s %d: the model has %d", names[w->kind],
-                     w->index, count[w->kind]);
-  if (w->kind == PERP_GRADIENT_TARGET && !(m->drive_def[w->index].max_force > 0))
+  const int count[] = { model->nv,       model->nv, model->n_bodies, 1,
+                        model->n_shapes, model->nv, model->n_drives };
+  if (wrt->kind > PERP_GRADIENT_TARGET)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "no derivative of kind %d", (int)wrt->kind);
+  const int first = wrt->kind == PERP_GRADIENT_FRICTION ? -1 : 0;
+  if (wrt->kind != PERP_GRADIENT_GRAVITY && (wrt->index < first || wrt->index >= count[wrt->kind]))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "derivative by %s %d: the model has %d", names[wrt->kind],
+                     wrt->index, count[wrt->kind]);
+  if (wrt->kind == PERP_GRADIENT_TARGET && !(model->drive_def[wrt->index].max_force > 0))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "derivative by the target of motor %d, which has no force (max_force = 0)",
-                     w->index);
+                     wrt->index);
   return PERP_OK;
 }
 
@@ -132,40 +135,40 @@ perp_status perp_gradient_create(perp_ctx *ctx, perp_sim *sim, const perp_gradie
   };
   void *memory;
   PERP_TRY(perp_workspace_create(ctx, "derivatives", &like, sizeof like, gradient_layout, &memory));
-  perp_gradient *g = memory;
-  g->d.rows = &g->rows;
-  g->d.wrt = g->wrt;
-  g->d.held = g->held;
-  g->d.length = gradient_length(model);
-  memcpy(g->wrt, wrt, (size_t)n * sizeof *wrt);
-  memcpy(g->d.inertia, model->inertia, (size_t)model->n_bodies * sizeof *model->inertia);
+  perp_gradient *gradient = memory;
+  gradient->d.rows = &gradient->rows;
+  gradient->d.wrt = gradient->wrt;
+  gradient->d.held = gradient->held;
+  gradient->d.length = gradient_length(model);
+  memcpy(gradient->wrt, wrt, (size_t)n * sizeof *wrt);
+  memcpy(gradient->d.inertia, model->inertia, (size_t)model->n_bodies * sizeof *model->inertia);
   if (model->n_drives > 0)
-    memcpy(g->d.drive, model->drive_def, (size_t)model->n_drives * sizeof *model->drive_def);
-  perp_status status = g->calls->create(ctx, ws, &g->d);
-  if (status == PERP_OK) status = perp_gradient_reset(ctx, g);
+    memcpy(gradient->d.drive, model->drive_def, (size_t)model->n_drives * sizeof *model->drive_def);
+  perp_status status = gradient->calls->create(ctx, ws, &gradient->d);
+  if (status == PERP_OK) status = perp_gradient_reset(ctx, gradient);
   if (status == PERP_OK)
-    *out = g;
+    *out = gradient;
   else
-    perp_gradient_destroy(g);
+    perp_gradient_destroy(gradient);
   return status;
 }
 
-void perp_gradient_destroy(perp_gradient *g)
+void perp_gradient_destroy(perp_gradient *gradient)
 {
-  if (g == NULL) return;
-  if (g->d.own != NULL) g->d.own_destroy(g->d.own);
-  perp_arena_free(&g->d.grown);
-  free(g->d.row);
-  free(g);
+  if (gradient == NULL) return;
+  if (gradient->d.own != NULL) gradient->d.own_destroy(gradient->d.own);
+  perp_arena_free(&gradient->d.grown);
+  free(gradient->d.row);
+  free(gradient);
 }
 
 /* ---- columns ---- */
 
-static void gradient_clear(perp_gradient *g)
+static void gradient_clear(perp_gradient *gradient)
 {
-  g->d.verdict = PERP_GRADIENT_SMOOTH;
-  g->d.n_rows = g->d.active = 0;
-  for (int j = 0; j < g->d.n; j++) g->d.side[j] = PERP_GRADIENT_BOTH;
+  gradient->d.verdict = PERP_GRADIENT_SMOOTH;
+  gradient->d.n_rows = gradient->d.active = 0;
+  for (int j = 0; j < gradient->d.n; j++) gradient->d.side[j] = PERP_GRADIENT_BOTH;
 }
 
 /* A side that only one of two steps has is none of both. */
@@ -178,36 +181,41 @@ static void gradient_meet(perp_gradient *g)
   }
 }
 
-perp_status perp_gradient_reset(perp_ctx *ctx, perp_gradient *g)
+perp_status perp_gradient_reset(perp_ctx *ctx, perp_gradient *gradient)
 {
-  perp_derivative *d = &g->d;
-  const size_t nv = (size_t)d->model->nv, n = (size_t)d->n;
-  gradient_state(g);
-  gradient_clear(g);
-  memset(d->dq, 0, nv * n * sizeof *d->dq);
-  memset(d->dv, 0, nv * n * sizeof *d->dv);
-  memset(g->held, 0, n * sizeof *g->held);
+  perp_derivative *derivative = &gradient->d;
+  const size_t nv = (size_t)derivative->model->nv, n = (size_t)derivative->n;
+  gradient_state(gradient);
+  gradient_clear(gradient);
+  memset(derivative->dq, 0, nv * n * sizeof *derivative->dq);
+  memset(derivative->dv, 0, nv * n * sizeof *derivative->dv);
+  memset(gradient->held, 0, n * sizeof *gradient->held);
   for (size_t j = 0; j < n; j++) {
-    g->sides[j] = PERP_GRADIENT_BOTH;
-    d->peak[j] = 0;
-    if (g->wrt[j].kind == PERP_GRADIENT_Q) d->dq[nv * j + (size_t)g->wrt[j].index] = 1;
-    if (g->wrt[j].kind == PERP_GRADIENT_V) d->dv[nv * j + (size_t)g->wrt[j].index] = 1;
+    gradient->sides[j] = PERP_GRADIENT_BOTH;
+    derivative->peak[j] = 0;
+    if (gradient->wrt[j].kind == PERP_GRADIENT_Q)
+      derivative->dq[nv * j + (size_t)gradient->wrt[j].index] = 1;
+    if (gradient->wrt[j].kind == PERP_GRADIENT_V)
+      derivative->dv[nv * j + (size_t)gradient->wrt[j].index] = 1;
   }
-  g->report = (perp_gradient_report){ 0 };
-  return g->calls->reset != NULL ? g->calls->reset(ctx, g->ws, d) : PERP_OK;
+  gradient->report = (perp_gradient_report){ 0 };
+  return gradient->calls->reset != NULL ? gradient->calls->reset(ctx, gradient->ws, derivative)
+                                        : PERP_OK;
 }
 
-perp_status perp_gradient_seed(perp_ctx *ctx, perp_gradient *g, const double *dq, const double *dv)
+perp_status perp_gradient_seed(perp_ctx *ctx, perp_gradient *gradient, const double *dq,
+                               const double *dv)
 {
-  const size_t size = (size_t)g->d.model->nv * (size_t)g->d.n * sizeof *dq;
-  memcpy(g->d.dq, dq, size);
-  memcpy(g->d.dv, dv, size);
-  return g->calls->seed != NULL ? g->calls->seed(ctx, g->ws, &g->d) : PERP_OK;
+  const size_t size = (size_t)gradient->d.model->nv * (size_t)gradient->d.n * sizeof *dq;
+  memcpy(gradient->d.dq, dq, size);
+  memcpy(gradient->d.dv, dv, size);
+  return gradient->calls->seed != NULL ? gradient->calls->seed(ctx, gradient->ws, &gradient->d)
+                                       : PERP_OK;
 }
 
-void perp_gradient_hold(perp_gradient *g, int j, bool held)
+void perp_gradient_hold(perp_gradient *gradient, int j, bool held)
 {
-  g->held[j] = held;
+  gradient->held[j] = held;
 }
 
 perp_status perp_gradient_step(perp_ctx *ctx, perp_gradient *g, double t_max, perp_step_info *info)
@@ -234,19 +242,19 @@ perp_status perp_gradient_step(perp_ctx *ctx, perp_gradient *g, double t_max, pe
   return PERP_OK;
 }
 
-const double *perp_gradient_dq(const perp_gradient *g)
+const double *perp_gradient_dq(const perp_gradient *gradient)
 {
-  return g->d.dq;
+  return gradient->d.dq;
 }
 
-const double *perp_gradient_dv(const perp_gradient *g)
+const double *perp_gradient_dv(const perp_gradient *gradient)
 {
-  return g->d.dv;
+  return gradient->d.dv;
 }
 
-int perp_gradient_columns(const perp_gradient *g)
+int perp_gradient_columns(const perp_gradient *gradient)
 {
-  return g->d.n;
+  return gradient->d.n;
 }
 
 void perp_gradient_pull(const perp_gradient *g, const double *wq, const double *wv, double *out)
@@ -262,12 +270,12 @@ void perp_gradient_pull(const perp_gradient *g, const double *wq, const double *
   }
 }
 
-const perp_gradient_report *perp_gradient_report_of(const perp_gradient *g)
+const perp_gradient_report *perp_gradient_report_of(const perp_gradient *gradient)
 {
-  return &g->report;
+  return &gradient->report;
 }
 
-const perp_gradient_side *perp_gradient_sides(const perp_gradient *g)
+const perp_gradient_side *perp_gradient_sides(const perp_gradient *gradient)
 {
-  return g->sides;
+  return gradient->sides;
 }

@@ -222,9 +222,9 @@ static perp_status sim_serves_servos(perp_ctx *ctx, const perp_model *model, con
 static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp_desc *desc)
 {
   bool nonholonomic = false, breaks = false;
-  for (int i = 0; i < model->n_joints; i++) {
-    nonholonomic |= perp_joint_nonholonomic_is(model, i) && !model->joint[i].inertial;
-    breaks |= model->joint_def[i].strength > 0;
+  for (int joint = 0; joint < model->n_joints; joint++) {
+    nonholonomic |= perp_joint_nonholonomic_is(model, joint) && !model->joint[joint].inertial;
+    breaks |= model->joint_def[joint].strength > 0;
   }
   const struct {
     bool has;

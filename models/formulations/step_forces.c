@@ -36,41 +36,41 @@ static double *step_forces_carve(double **next, int n)
 static perp_status step_forces_numbers(perp_ctx *ctx, perp_step_forces *forces)
 {
   const perp_model *model = forces->model;
-  scratch *s = forces->scratch;
+  scratch *work = forces->scratch;
   const int m = model->m, small = m <= ROWS_MOST ? m : 0;
   const size_t n = (size_t)model->nq + 3 * (size_t)model->nv + 2 * (size_t)m +
                    (size_t)small * (size_t)(small + 35) + (size_t)model->n_drives + 1;
   double *next = calloc(n, sizeof *next);
   forces->joint = calloc((size_t)model->n_joints + 1, sizeof *forces->joint);
   forces->unique = calloc((size_t)model->n_joints + 1, sizeof *forces->unique);
-  s->q = next; /* first in the block, which goes with it */
+  work->q = next; /* first in the block, which goes with it */
   if (next == NULL || forces->joint == NULL || forces->unique == NULL)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the forces of %d joints", model->n_joints);
   step_forces_carve(&next, model->nq);
-  s->dq = step_forces_carve(&next, model->nv);
-  s->f = step_forces_carve(&next, model->nv);
-  s->a = step_forces_carve(&next, model->nv);
-  s->c = step_forces_carve(&next, m);
-  s->lambda = step_forces_carve(&next, m);
-  s->G = small > 0 ? step_forces_carve(&next, small * small) : NULL;
-  s->sigma = step_forces_carve(&next, small);
-  s->work = step_forces_carve(&next, 34 * small);
+  work->dq = step_forces_carve(&next, model->nv);
+  work->f = step_forces_carve(&next, model->nv);
+  work->a = step_forces_carve(&next, model->nv);
+  work->c = step_forces_carve(&next, m);
+  work->lambda = step_forces_carve(&next, m);
+  work->G = small > 0 ? step_forces_carve(&next, small * small) : NULL;
+  work->sigma = step_forces_carve(&next, small);
+  work->work = step_forces_carve(&next, 34 * small);
   forces->drive = step_forces_carve(&next, model->n_drives);
   return PERP_OK;
 }
 
 static perp_status step_forces_kkt(perp_ctx *ctx, perp_step_forces *forces)
 {
-  scratch *s = forces->scratch;
+  scratch *work = forces->scratch;
   const perp_model *model = forces->model;
   const char *name = model->m <= ROWS_MOST ? "schur-svd" : "schur-sparse";
   const perp_kkt_desc *kkt = (const perp_kkt_desc *)perp_find(ctx, PERP_KIND_kkt, name);
   perp_spec spec;
   if (model->m == 0 || kkt == NULL) return PERP_OK;
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_kkt, name, &spec));
-  const perp_status status = kkt->create(ctx, perp_model_blocks(model), spec.opts, &s->kkt);
+  const perp_status status = kkt->create(ctx, perp_model_blocks(model), spec.opts, &work->kkt);
   perp_spec_free(&spec);
-  if (status == PERP_OK) s->kkt_desc = kkt;
+  if (status == PERP_OK) work->kkt_desc = kkt;
   return status;
 }
 
@@ -129,32 +129,34 @@ void perp_step_forces_destroy(perp_step_forces *forces)
  * of eigenvalue 0, with rows of J scaled to length 1. */
 static void step_forces_unique(perp_step_forces *forces, const perp_blocks *blocks, int redundant)
 {
-  scratch *s = forces->scratch;
+  scratch *work = forces->scratch;
   const perp_model *model = forces->model;
   const int m = model->m;
-  for (int i = 0; i < model->n_joints; i++) forces->unique[i] = redundant == 0;
-  if (redundant == 0 || s->G == NULL) return;
-  memset(s->G, 0, (size_t)m * (size_t)m * sizeof *s->G);
+  for (int joint = 0; joint < model->n_joints; joint++) forces->unique[joint] = redundant == 0;
+  if (redundant == 0 || work->G == NULL) return;
+  memset(work->G, 0, (size_t)m * (size_t)m * sizeof *work->G);
   /* column r of J J': J' e_r, then J times that */
   for (int r = 0; r < m; r++) {
-    memset(s->lambda, 0, (size_t)m * sizeof *s->lambda);
-    memset(s->dq, 0, (size_t)model->nv * sizeof *s->dq);
-    s->lambda[r] = 1;
-    perp_blocks_Jt(blocks, 1, s->lambda, s->dq);
-    perp_blocks_J(blocks, 1, s->dq, s->G + (size_t)m * (size_t)r);
+    memset(work->lambda, 0, (size_t)m * sizeof *work->lambda);
+    memset(work->dq, 0, (size_t)model->nv * sizeof *work->dq);
+    work->lambda[r] = 1;
+    perp_blocks_Jt(blocks, 1, work->lambda, work->dq);
+    perp_blocks_J(blocks, 1, work->dq, work->G + (size_t)m * (size_t)r);
   }
-  for (int r = 0; r < m; r++) s->c[r] = sqrt(fmax(s->G[r + (size_t)m * (size_t)r], 0));
+  for (int r = 0; r < m; r++) work->c[r] = sqrt(fmax(work->G[r + (size_t)m * (size_t)r], 0));
   for (int r = 0; r < m; r++)
     for (int k = 0; k < m; k++)
-      if (s->c[r] > 0 && s->c[k] > 0) s->G[k + (size_t)m * (size_t)r] /= s->c[r] * s->c[k];
-  if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', m, s->G, m, s->sigma, s->work, 34 * m) != 0)
+      if (work->c[r] > 0 && work->c[k] > 0)
+        work->G[k + (size_t)m * (size_t)r] /= work->c[r] * work->c[k];
+  if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', m, work->G, m, work->sigma, work->work,
+                         34 * m) != 0)
     return;
-  for (int i = 0; i < model->n_joints; i++) {
-    forces->unique[i] = true;
-    for (int n = 0; n < m && (redundant > 0 ? n < redundant : s->sigma[n] < RANK * m); n++)
-      for (int r = model->pattern.cptr[i]; r < model->pattern.cptr[i + 1]; r++)
-        if (s->c[r] > 0 && fabs(s->G[r + (size_t)m * (size_t)n]) > NULL_SHARE)
-          forces->unique[i] = false;
+  for (int joint = 0; joint < model->n_joints; joint++) {
+    forces->unique[joint] = true;
+    for (int n = 0; n < m && (redundant > 0 ? n < redundant : work->sigma[n] < RANK * m); n++)
+      for (int r = model->pattern.cptr[joint]; r < model->pattern.cptr[joint + 1]; r++)
+        if (work->c[r] > 0 && fabs(work->G[r + (size_t)m * (size_t)n]) > NULL_SHARE)
+          forces->unique[joint] = false;
   }
 }
 
@@ -163,8 +165,8 @@ static void step_forces_joints(perp_step_forces *forces, double t, const double 
 {
   perp_model *model = forces->model;
   const perp_blocks *blocks = perp_model_assemble(model, t, q);
-  for (int i = 0; i < model->n_joints; i++)
-    perp_model_reaction(model, q, blocks, i, lambda, &forces->joint[i]);
+  for (int joint = 0; joint < model->n_joints; joint++)
+    perp_model_reaction(model, q, blocks, joint, lambda, &forces->joint[joint]);
   forces->joints_known = true;
   step_forces_unique(forces, blocks, redundant);
 }
@@ -172,24 +174,26 @@ static void step_forces_joints(perp_step_forces *forces, double t, const double 
 static void step_forces_unknown(perp_step_forces *forces)
 {
   const double nan = (double)NAN;
-  for (int i = 0; i < forces->joints; i++) {
-    double *x = (double *)&forces->joint[i];
+  for (int joint = 0; joint < forces->joints; joint++) {
+    double *x = (double *)&forces->joint[joint];
     for (size_t k = 0; k < sizeof(perp_reaction) / sizeof(double); k++) x[k] = nan;
-    forces->unique[i] = false;
+    forces->unique[joint] = false;
   }
-  for (int i = 0; i < forces->drives; i++) forces->drive[i] = nan;
+  for (int drive = 0; drive < forces->drives; drive++) forces->drive[drive] = nan;
   forces->joints_known = forces->drives_known = forces->contacts_known = false;
   forces->n_pairs = 0;
 }
 
-/* lambda of least norm with M a = f + J' lambda, J a = c into s->lambda, the rest in s->a. */
-static bool step_forces_solve(perp_ctx *ctx, scratch *s, const perp_blocks *blocks)
+/* lambda of least norm with M a = f + J' lambda, J a = c into work->lambda, the rest in work->a. */
+static bool step_forces_solve(perp_ctx *ctx, scratch *work, const perp_blocks *blocks)
 {
   perp_stats stats = { 0 };
-  if (s->kkt_desc == NULL) return false;
-  if (s->kkt_desc->factor(ctx, s->kkt, blocks, &stats) != PERP_OK || stats.reason < 0) return false;
-  memset(s->lambda, 0, (size_t)blocks->m * sizeof *s->lambda);
-  return s->kkt_desc->solve(ctx, s->kkt, blocks, s->f, s->c, s->a, s->lambda, &stats) == PERP_OK &&
+  if (work->kkt_desc == NULL) return false;
+  if (work->kkt_desc->factor(ctx, work->kkt, blocks, &stats) != PERP_OK || stats.reason < 0)
+    return false;
+  memset(work->lambda, 0, (size_t)blocks->m * sizeof *work->lambda);
+  return work->kkt_desc->solve(ctx, work->kkt, blocks, work->f, work->c, work->a, work->lambda,
+                               &stats) == PERP_OK &&
          stats.reason >= 0;
 }
 
@@ -221,8 +225,8 @@ perp_status perp_step_forces_state(perp_ctx *ctx, perp_step_forces *forces, doub
 
 static int step_forces_pair(perp_step_forces *forces, int a, int b)
 {
-  for (int i = 0; i < forces->n_pairs; i++)
-    if (forces->pair[i].a == a && forces->pair[i].b == b) return i;
+  for (int pair = 0; pair < forces->n_pairs; pair++)
+    if (forces->pair[pair].a == a && forces->pair[pair].b == b) return pair;
   return -1;
 }
 
@@ -299,22 +303,23 @@ static void step_forces_push(const perp_model *model, const double *q, int body,
   for (int k = 0; k < 3; k++) fb[3 + k] += sign * own[k];
 }
 
-/* What the joints have to give: s->f = -(M (v1 - v0) / h - f - drives - contacts), at the start. */
+/* What the joints have to give: work->f = -(M (v1 - v0) / h - f - drives - contacts), at the start.
+ */
 static perp_status step_forces_balance(perp_ctx *ctx, perp_step_forces *forces,
                                        const perp_step_span *span)
 {
   perp_model *model = forces->model;
-  scratch *s = forces->scratch;
+  scratch *work = forces->scratch;
   const perp_step_info *info = span->info;
   const double h = span->t1 - span->t0;
   const perp_blocks *blocks = perp_model_assemble(model, span->t0, span->q0);
-  perp_model_forces(model, span->t0, span->q0, span->v0, s->f);
+  perp_model_forces(model, span->t0, span->q0, span->v0, work->f);
   if (info->drive != NULL) /* which contains it */
-    perp_model_compensation(model, span->t0, span->q0, -1, NULL, s->f);
+    perp_model_compensation(model, span->t0, span->q0, -1, NULL, work->f);
   for (int i = 0; i < model->n_drives && info->drive != NULL; i++) {
     double Ja[6], Jb[6];
     perp_drive_row(model, &model->eval, i, Ja, Jb);
-    perp_drive_push(model, i, Ja, Jb, info->drive[i], s->f);
+    perp_drive_push(model, i, Ja, Jb, info->drive[i], work->f);
   }
   for (int c = 0; c < info->n_contacts && info->impulse != NULL; c++) {
     double F[3] = { 0 }, p[3] = { 0 };
@@ -322,16 +327,16 @@ static perp_status step_forces_balance(perp_ctx *ctx, perp_step_forces *forces,
     perp_contact_middle(contact, p);
     for (int k = model->dim; k < 3; k++) p[k] = 0;
     for (int k = 0; k < model->dim; k++) F[k] = info->impulse[3 * c + k] / h;
-    step_forces_push(model, span->q0, contact->body[0], F, p, -1, s->f);
-    step_forces_push(model, span->q0, contact->body[1], F, p, 1, s->f);
+    step_forces_push(model, span->q0, contact->body[0], F, p, -1, work->f);
+    step_forces_push(model, span->q0, contact->body[1], F, p, 1, work->f);
   }
   /* the accelerations that there were are those of these forces and of the joints: J a as it was */
-  for (int i = 0; i < model->nv; i++) s->a[i] = (span->v1[i] - span->v0[i]) / h;
-  memset(s->c, 0, (size_t)model->m * sizeof *s->c);
-  perp_blocks_J(blocks, 1, s->a, s->c);
-  if (!step_forces_solve(ctx, s, blocks)) return PERP_OK;
-  for (int i = 0; i < model->n_joints; i++)
-    perp_model_reaction(model, span->q0, blocks, i, s->lambda, &forces->joint[i]);
+  for (int i = 0; i < model->nv; i++) work->a[i] = (span->v1[i] - span->v0[i]) / h;
+  memset(work->c, 0, (size_t)model->m * sizeof *work->c);
+  perp_blocks_J(blocks, 1, work->a, work->c);
+  if (!step_forces_solve(ctx, work, blocks)) return PERP_OK;
+  for (int joint = 0; joint < model->n_joints; joint++)
+    perp_model_reaction(model, span->q0, blocks, joint, work->lambda, &forces->joint[joint]);
   forces->joints_known = true;
   step_forces_unique(forces, blocks, -1);
   return PERP_OK;

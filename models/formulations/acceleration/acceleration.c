@@ -98,14 +98,14 @@ static void velocity_of(const perp_model *model, const perp_eval *eval, const do
 static void momentum_of(const perp_model *model, const perp_eval *eval, const double *v, double *p)
 {
   int d = model->dim;
-  for (int b = 0; b < model->n_bodies; b++) {
-    const perp_inertia *in = &model->inertia[b];
-    const double *vb = v + b * model->nvb;
-    double *pb = p + b * model->nvb, L[3];
+  for (int body = 0; body < model->n_bodies; body++) {
+    const perp_inertia *in = &model->inertia[body];
+    const double *vb = v + body * model->nvb;
+    double *pb = p + body * model->nvb, L[3];
     for (int i = 0; i < d; i++) pb[i] = in->mass * vb[i];
     if (d == 3) {
       perp_sym_mul(in->I, vb + 3, L);
-      perp_turn(3, eval->pose[b].R, L, pb + 3);
+      perp_turn(3, eval->pose[body].R, L, pb + 3);
     } else {
       pb[2] = in->I[8] * vb[2];
     }
@@ -239,13 +239,13 @@ static bool trial_evaluate(void *user)
 
 /* A function of time that is known behind an event only, where it falls below zero: ahead of it, it
  * is continued along a line through the last two values. */
-static double behind_ahead(const struct behind *b, double t)
+static double behind_ahead(const struct behind *behind, double t)
 {
-  if (b->n == 0) return -BEHIND;
-  if (b->n == 1) return -b->value[1];
-  const double rate = (b->value[1] - b->value[0]) / (b->t[1] - b->t[0]);
+  if (behind->n == 0) return -BEHIND;
+  if (behind->n == 1) return -behind->value[1];
+  const double rate = (behind->value[1] - behind->value[0]) / (behind->t[1] - behind->t[0]);
   /* beyond the end of the line: by no less than its likely error */
-  return fmax(fabs(b->value[1] + rate * (t - b->t[1])), -ERROR * b->value[1]);
+  return fmax(fabs(behind->value[1] + rate * (t - behind->t[1])), -ERROR * behind->value[1]);
 }
 
 /* How far the forces at a state are from a change of mode: below zero behind it.  Where they are
@@ -316,9 +316,9 @@ static void acceleration_destroy(void *ws)
 static perp_status acceleration_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
                                        double h, void **ws)
 {
-  const options *o = parts->formulation.opts;
+  const options *opts = parts->formulation.opts;
   *ws = NULL;
-  workspace like = { .k.model = model, .h = h, .momentum = o->state == STATE_MOMENTUM };
+  workspace like = { .k.model = model, .h = h, .momentum = opts->state == STATE_MOMENTUM };
   PERP_TRY(perp_workspace_create(ctx, "acceleration", &like, sizeof like, acceleration_layout, ws));
   workspace *work = *ws;
   perp_status status = perp_constrained_create(ctx, &work->k, model, parts, false);
@@ -338,7 +338,7 @@ static perp_status acceleration_create(perp_ctx *ctx, perp_model *model, const p
     work->sys.caps |= PERP_ODE_SYS_POSITION_FORCES;
   }
   if (status == PERP_OK && (model->n_shapes > 0 || model->n_drives > 0))
-    status = perp_events_create(ctx, model, parts, &o->event, h, &work->events);
+    status = perp_events_create(ctx, model, parts, &opts->event, h, &work->events);
   if (work->events != NULL) {
     work->sys.event = acceleration_event;
     if (model->n_shapes > 0) work->sys.revise = acceleration_revise;
@@ -514,7 +514,8 @@ static void acceleration_observe(void *ws, perp_contact_observer *observer, void
   if (work->events != NULL) perp_events_observe(work->events, observer, user);
 }
 
-static perp_status acceleration_derivative_create(perp_ctx *ctx, void *ws, perp_derivative *d)
+static perp_status acceleration_derivative_create(perp_ctx *ctx, void *ws,
+                                                  perp_derivative *derivative)
 {
   workspace *work = ws;
   if (work->events != NULL || work->momentum)
@@ -523,19 +524,22 @@ static perp_status acceleration_derivative_create(perp_ctx *ctx, void *ws, perp_
         work->momentum ? "velocities as its state: leave out state=momentum"
                        : "a model without shapes, limits and motors; use --formulation "
                          "velocity with these");
-  return perp_derivative_smooth_create(ctx, d, &work->k, perp_ode_method(work->ode), &work->sys);
+  return perp_derivative_smooth_create(ctx, derivative, &work->k, perp_ode_method(work->ode),
+                                       &work->sys);
 }
 
-static perp_status acceleration_derivative_reset(perp_ctx *ctx, void *ws, perp_derivative *d)
+static perp_status acceleration_derivative_reset(perp_ctx *ctx, void *ws,
+                                                 perp_derivative *derivative)
 {
   (void)ws;
-  return perp_derivative_smooth_reset(ctx, d);
+  return perp_derivative_smooth_reset(ctx, derivative);
 }
 
-static perp_status acceleration_derivative_step(perp_ctx *ctx, void *ws, perp_derivative *d)
+static perp_status acceleration_derivative_step(perp_ctx *ctx, void *ws,
+                                                perp_derivative *derivative)
 {
   (void)ws;
-  return perp_derivative_smooth_step(ctx, d);
+  return perp_derivative_smooth_step(ctx, derivative);
 }
 
 static const struct perp_derivative_calls acceleration_derivative = {

@@ -150,8 +150,8 @@ perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const per
   PERP_TRY(perp_workspace_create(ctx, "contacts", &like, sizeof like, events_layout, &ws));
   perp_events *events = ws;
   perp_contacts_reach(model, events->settings.reach);
-  for (int b = 0; b < model->n_bodies; b++)
-    events->settings.size = fmax(events->settings.size, events->settings.reach[b]);
+  for (int body = 0; body < model->n_bodies; body++)
+    events->settings.size = fmax(events->settings.size, events->settings.reach[body]);
   if (!(events->settings.size > 0))
     events->settings.size = model->size > 0 ? model->size : 1; /* planes only */
   events->settings.touch = opts->gap > 0 ? opts->gap : TOUCH * events->settings.size;

@@ -162,14 +162,14 @@ static double events_drives_spring(const perp_drive_def *def, const look *at)
 void perp_event_drives_push(perp_event_drives *drives, const perp_constrained *system,
                             const double *v, double *f)
 {
-  for (int i = 0; i < drives->model->n_drives; i++) {
-    const perp_drive_def *def = &drives->model->drive_def[i];
-    drives->at[i] = events_drives_look_at(drives, system, v, i);
-    const int motor = drives->now[i].motor;
-    drives->plain[i] = motor != 0      ? motor * def->max_force
-                       : is_servo(def) ? events_drives_spring(def, &drives->at[i])
-                                       : 0;
-    perp_island_row_apply(drives->model, &drives->at[i].row, drives->plain[i], f);
+  for (int drive = 0; drive < drives->model->n_drives; drive++) {
+    const perp_drive_def *def = &drives->model->drive_def[drive];
+    drives->at[drive] = events_drives_look_at(drives, system, v, drive);
+    const int motor = drives->now[drive].motor;
+    drives->plain[drive] = motor != 0      ? motor * def->max_force
+                           : is_servo(def) ? events_drives_spring(def, &drives->at[drive])
+                                           : 0;
+    perp_island_row_apply(drives->model, &drives->at[drive].row, drives->plain[drive], f);
   }
 }
 
@@ -235,9 +235,9 @@ int perp_event_drives_rows(perp_event_drives *drives, const perp_constrained *sy
 
 void perp_event_drives_feed(perp_event_drives *drives)
 {
-  for (int i = 0; i < drives->model->n_drives; i++) {
-    events_drives_errors(drives, i, &drives->now[i]);
-    drives->now[i].fed = true;
+  for (int drive = 0; drive < drives->model->n_drives; drive++) {
+    events_drives_errors(drives, drive, &drives->now[drive]);
+    drives->now[drive].fed = true;
   }
 }
 
@@ -344,8 +344,8 @@ void perp_event_drives_remember(perp_event_drives *drives, bool intermediate, bo
 
 void perp_event_drives_apply(const perp_event_drives *drives, double *f)
 {
-  for (int i = 0; i < drives->model->n_drives; i++)
-    perp_island_row_apply(drives->model, &drives->at[i].row, drives->total[i], f);
+  for (int drive = 0; drive < drives->model->n_drives; drive++)
+    perp_island_row_apply(drives->model, &drives->at[drive].row, drives->total[drive], f);
 }
 
 const double *perp_event_drives_forces(const perp_event_drives *drives)
@@ -365,20 +365,20 @@ static double events_drives_allowance(const perp_event_drives *drives, int i, in
 void perp_event_drives_lows(const perp_event_drives *drives, const perp_constrained *system,
                             const double *v, double *gap, double *speed, double *load)
 {
-  for (int i = 0; i < drives->model->n_drives; i++) {
-    const perp_drive_def *def = &drives->model->drive_def[i];
-    const look at = events_drives_look_at(drives, system, v, i);
-    const int motor = drives->now[i].motor;
+  for (int drive = 0; drive < drives->model->n_drives; drive++) {
+    const perp_drive_def *def = &drives->model->drive_def[drive];
+    const look at = events_drives_look_at(drives, system, v, drive);
+    const int motor = drives->now[drive].motor;
     for (int side = LOWER; side <= UPPER && !is_locked(def); side++)
-      if (!drives->now[i].rests[side])
-        *gap = fmin(*gap, at.gap[side] + events_drives_allowance(drives, i, side));
+      if (!drives->now[drive].rests[side])
+        *gap = fmin(*gap, at.gap[side] + events_drives_allowance(drives, drive, side));
     if (is_servo(def) && isfinite(def->max_force)) {
       const double force = events_drives_spring(def, &at);
       const double left = motor != 0 ? motor * force - def->max_force
                                      : def->max_force - fabs(force);
       *load = fmin(*load, left + NEARLY * def->max_force);
     } else if (motor != 0) {
-      *speed = fmin(*speed, motor * (at.velocity - at.rate) + drives->now[i].back);
+      *speed = fmin(*speed, motor * (at.velocity - at.rate) + drives->now[drive].back);
     }
   }
 }
@@ -388,21 +388,21 @@ bool perp_event_drives_touch(perp_event_drives *drives, const perp_constrained *
 {
   const double held = drives->fresh ? drives->o.rest : drives->o.keep;
   bool impact = false;
-  for (int i = 0; i < drives->model->n_drives; i++) {
-    const perp_drive_def *def = &drives->model->drive_def[i];
-    const look at = events_drives_look_at(drives, system, v, i);
+  for (int drive = 0; drive < drives->model->n_drives; drive++) {
+    const perp_drive_def *def = &drives->model->drive_def[drive];
+    const look at = events_drives_look_at(drives, system, v, drive);
     const int side = at.gap[LOWER] <= at.gap[UPPER] ? LOWER : UPPER;
     const double rate = sign_of[side] * at.rate;
-    const bool rests = drives->now[i].rests[side];
-    drives->kept[2 * i] = drives->kept[2 * i + 1] = false;
+    const bool rests = drives->now[drive].rests[side];
+    drives->kept[2 * drive] = drives->kept[2 * drive + 1] = false;
     impact |= (is_locked(def) && fabs(at.rate) > held) ||
               (is_kinematic(def) && fabs(at.rate - at.velocity) > held);
     if (is_locked(def)) continue;
     /* what closes before it could be located touches */
-    drives->kept[2 * i + side] = at.gap[side] <= events_drives_tolerance(drives, i) -
-                                                     drives->o.locate * fmin(rate, 0) ||
-                                 (rests && at.gap[side] <= events_drives_hold(drives, i));
-    impact |= drives->kept[2 * i + side] && rate < -(rests ? drives->o.keep : drives->o.rest);
+    drives->kept[2 * drive + side] = at.gap[side] <= events_drives_tolerance(drives, drive) -
+                                                         drives->o.locate * fmin(rate, 0) ||
+                                     (rests && at.gap[side] <= events_drives_hold(drives, drive));
+    impact |= drives->kept[2 * drive + side] && rate < -(rests ? drives->o.keep : drives->o.rest);
   }
   return impact;
 }
@@ -421,10 +421,10 @@ double perp_event_drives_approach(const perp_event_drives *drives, const perp_co
 {
   double fastest = 0;
   int side;
-  for (int i = 0; i < drives->model->n_drives; i++) {
-    const perp_drive_def *def = &drives->model->drive_def[i];
-    const look at = events_drives_look_at(drives, system, v, i);
-    fastest = fmax(fastest, struck_at(drives, i, &at, &side));
+  for (int drive = 0; drive < drives->model->n_drives; drive++) {
+    const perp_drive_def *def = &drives->model->drive_def[drive];
+    const look at = events_drives_look_at(drives, system, v, drive);
+    fastest = fmax(fastest, struck_at(drives, drive, &at, &side));
     if (is_kinematic(def)) fastest = fmax(fastest, fabs(at.rate - at.velocity));
   }
   return fastest;
@@ -482,15 +482,17 @@ static int motor_of(const perp_event_drives *drives, int i, const look *at)
 void perp_event_drives_stock(perp_event_drives *drives, const perp_constrained *system,
                              const double *v, bool impact)
 {
-  for (int i = 0; i < drives->model->n_drives; i++) {
-    const look at = events_drives_look_at(drives, system, v, i);
-    mode *next = &drives->next[i];
-    *next = (mode){ .motor = motor_of(drives, i, &at), .gap = { at.gap[LOWER], at.gap[UPPER] } };
+  for (int drive = 0; drive < drives->model->n_drives; drive++) {
+    const look at = events_drives_look_at(drives, system, v, drive);
+    mode *next = &drives->next[drive];
+    *next = (mode){ .motor = motor_of(drives, drive, &at),
+                    .gap = { at.gap[LOWER], at.gap[UPPER] } };
     const int side = at.gap[LOWER] <= at.gap[UPPER] ? LOWER : UPPER;
     const double rate = sign_of[side] * at.rate;
-    const bool rested = drives->now[i].rests[side] && !(impact && drives->struck[2 * i + side]);
-    next->rests[side] = drives->kept[2 * i + side] &&
-                        at.gap[side] <= events_drives_hold(drives, i) &&
+    const bool rested = drives->now[drive].rests[side] &&
+                        !(impact && drives->struck[2 * drive + side]);
+    next->rests[side] = drives->kept[2 * drive + side] &&
+                        at.gap[side] <= events_drives_hold(drives, drive) &&
                         rate <= (rested ? drives->o.keep : drives->o.rest);
   }
 }

@@ -103,17 +103,18 @@ static bool augmented_residual(void *user, const double *x, double *r)
   return perp_all_finite(work->newton.n, r);
 }
 
-/* Softness of the rows at k->e, a part of (J M^-1 J')_ii; a joint that was released has none. */
+/* Softness of the rows at system->e, a part of (J M^-1 J')_ii; a joint that was released has none.
+ */
 static void augmented_soften(workspace *work)
 {
-  perp_constrained *k = &work->s.k;
-  const int m = k->model->m;
+  perp_constrained *system = &work->s.k;
+  const int m = system->model->m;
   if (m == 0) return;
-  memset(k->S, 0, (size_t)m * sizeof *k->S);
-  perp_blocks_diagonal(&k->e->blocks, work->soft);
+  memset(system->S, 0, (size_t)m * sizeof *system->S);
+  perp_blocks_diagonal(&system->e->blocks, work->soft);
   for (int i = 0; i < m; i++)
-    k->S[i] = work->soft[i] = work->soft[i] > 0 ? work->soft[i] / work->o.penalty : 1;
-  k->factored = NULL;
+    system->S[i] = work->soft[i] = work->soft[i] > 0 ? work->soft[i] / work->o.penalty : 1;
+  system->factored = NULL;
 }
 
 /* M x = f + J' sigma, J x = c at k->e by passes about sigma; x and work->sigma out. */
@@ -142,25 +143,25 @@ static bool augmented_constrain(workspace *work, const double *f, const double *
   return true;
 }
 
-/* y = a of the state at k->e, work->sigma the multipliers. */
+/* y = a of the state at system->e, work->sigma the multipliers. */
 static bool augmented_accelerate(workspace *work, double t, const double *v, double *a)
 {
-  perp_constrained *k = &work->s.k;
+  perp_constrained *system = &work->s.k;
   perp_stepper_forces(&work->s, t, v, work->z);
   work->s.grid.count.rhs++;
-  perp_joints_bias(k->model, k->e, v, work->p);
-  for (int i = 0; i < k->model->m; i++) work->p[i] = -work->p[i];
+  perp_joints_bias(system->model, system->e, v, work->p);
+  for (int i = 0; i < system->model->m; i++) work->p[i] = -work->p[i];
   return augmented_constrain(work, work->z, work->p, a);
 }
 
 static bool augmented_begin(workspace *work)
 {
-  perp_constrained *k = &work->s.k;
-  perp_constrained_at(k, work->t, work->s.q);
+  perp_constrained *system = &work->s.k;
+  perp_constrained_at(system, work->t, work->s.q);
   augmented_soften(work);
   if (!augmented_accelerate(work, work->t, work->s.v, work->accel)) return false;
-  memcpy(work->force, work->sigma, (size_t)k->model->m * sizeof *work->force);
-  memcpy(work->guess, work->sigma, (size_t)k->model->m * sizeof *work->guess);
+  memcpy(work->force, work->sigma, (size_t)system->model->m * sizeof *work->force);
+  memcpy(work->guess, work->sigma, (size_t)system->model->m * sizeof *work->guess);
   work->begun = true;
   return true;
 }

@@ -144,8 +144,8 @@ static bool bdf_start(workspace *work)
 
 static perp_reason bdf_implicit(workspace *work)
 {
-  perp_constrained *k = &work->s.k;
-  const perp_model *model = k->model;
+  perp_constrained *system = &work->s.k;
+  const perp_model *model = system->model;
   const double h = work->h;
   double fastest = 0;
   for (int i = 0; i < model->nv; i++) {
@@ -156,13 +156,13 @@ static perp_reason bdf_implicit(workspace *work)
   for (int i = 0; i < model->m; i++) work->p[i] = h * h * work->force[i];
   perp_implicit_put_body(&work->newton, 0, work->d, work->x);
   perp_implicit_put_row(&work->newton, 0, work->p, work->x);
-  perp_constrained_at(k, work->t, work->s.q);
+  perp_constrained_at(system, work->t, work->s.q);
   const int64_t before = work->newton.iterations, jacobians = work->newton.jacobians;
-  const perp_reason reason = perp_implicit_solve(&work->newton, bdf_residual, work, h,
-                                                 &k->e->blocks, work->o.tol, work->o.iterations,
-                                                 model->size + fastest, work->x);
+  const perp_reason reason = perp_implicit_solve(
+      &work->newton, bdf_residual, work, h, &system->e->blocks, work->o.tol, work->o.iterations,
+      model->size + fastest, work->x);
   work->s.grid.count.iterations += work->newton.iterations - before;
-  k->count.factorizations += (int)(work->newton.jacobians - jacobians);
+  system->count.factorizations += (int)(work->newton.jacobians - jacobians);
   return reason;
 }
 

@@ -202,11 +202,11 @@ static void ga_defect(const workspace *work, double *y)
   for (int i = 0; i < model->nv; i++)
     y[i] = h * h * (1 - 6 * work->beta - 3 * D_a) / 6 * work->z[i];
   if (model->dim == 2) return;
-  for (int b = 0; b < model->n_bodies; b++) {
-    const double *v = work->vn + 6 * b + 3, *a = work->rate + 6 * b + 3;
+  for (int body = 0; body < model->n_bodies; body++) {
+    const double *v = work->vn + 6 * body + 3, *a = work->rate + 6 * body + 3;
     for (int i = 0; i < 3; i++)
-      y[6 * b + 3 + i] += h * h / 12 *
-                          (v[(i + 1) % 3] * a[(i + 2) % 3] - v[(i + 2) % 3] * a[(i + 1) % 3]);
+      y[6 * body + 3 + i] += h * h / 12 *
+                             (v[(i + 1) % 3] * a[(i + 2) % 3] - v[(i + 2) % 3] * a[(i + 1) % 3]);
   }
 }
 
@@ -334,11 +334,11 @@ perp_status perp_generalized_alpha_restart(perp_ctx *ctx, void *ws, double t, co
 
 perp_status perp_generalized_alpha_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
                                           double h, double alpha_m, double alpha_f,
-                                          const perp_generalized_alpha_opts *o, void **ws)
+                                          const perp_generalized_alpha_opts *opts, void **ws)
 {
   const double gamma = 0.5 + alpha_f - alpha_m;
   workspace like = { .s.make_step = ga_make_step,
-                     .o = *o,
+                     .o = *opts,
                      .motors.n = perp_motors_count(model),
                      .alpha_m = alpha_m,
                      .alpha_f = alpha_f,
@@ -362,10 +362,10 @@ perp_status perp_generalized_alpha_create(perp_ctx *ctx, perp_model *model, cons
 static perp_status ga_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                              void **ws)
 {
-  const perp_generalized_alpha_opts *o = parts->formulation.opts;
-  const double rho = o->rho;
+  const perp_generalized_alpha_opts *opts = parts->formulation.opts;
+  const double rho = opts->rho;
   return perp_generalized_alpha_create(ctx, model, parts, h, (2 * rho - 1) / (rho + 1),
-                                       rho / (rho + 1), o, ws);
+                                       rho / (rho + 1), opts, ws);
 }
 
 const perp_formulation_desc perp_formulation_generalized_alpha = {

@@ -119,20 +119,20 @@ typedef struct workspace {
 static void ida_get(const workspace *work, const double *x, double *q, double *v)
 {
   const perp_model *model = work->s.k.model;
-  for (int b = 0; b < model->n_bodies; b++) {
-    const double *part = x + work->graph.local.first[b];
-    if (q != NULL) memcpy(q + b * model->nqb, part, (size_t)model->nqb * sizeof *q);
-    if (v != NULL) memcpy(v + b * model->nvb, part + model->nqb, (size_t)model->nvb * sizeof *v);
+  for (int body = 0; body < model->n_bodies; body++) {
+    const double *part = x + work->graph.local.first[body];
+    if (q != NULL) memcpy(q + body * model->nqb, part, (size_t)model->nqb * sizeof *q);
+    if (v != NULL) memcpy(v + body * model->nvb, part + model->nqb, (size_t)model->nvb * sizeof *v);
   }
 }
 
 static void ida_put(const workspace *work, const double *q, const double *v, double *x)
 {
   const perp_model *model = work->s.k.model;
-  for (int b = 0; b < model->n_bodies; b++) {
-    double *part = x + work->graph.local.first[b];
-    memcpy(part, q + b * model->nqb, (size_t)model->nqb * sizeof *q);
-    memcpy(part + model->nqb, v + b * model->nvb, (size_t)model->nvb * sizeof *v);
+  for (int body = 0; body < model->n_bodies; body++) {
+    double *part = x + work->graph.local.first[body];
+    memcpy(part, q + body * model->nqb, (size_t)model->nqb * sizeof *q);
+    memcpy(part + model->nqb, v + body * model->nvb, (size_t)model->nvb * sizeof *v);
   }
 }
 
@@ -201,9 +201,9 @@ static int ida_weights(N_Vector y, N_Vector weight, void *user)
   const double whole = sqrt(work->graph.n / (double)(model->nq + model->nv));
   double *e = perp_sundials_calls.N_VGetArrayPointer(weight);
   memset(e, 0, (size_t)work->graph.n * sizeof *e);
-  for (int b = 0; b < model->n_bodies; b++)
+  for (int body = 0; body < model->n_bodies; body++)
     for (int i = 0; i < model->nqb + model->nvb; i++) {
-      const int at = work->graph.local.first[b] + i;
+      const int at = work->graph.local.first[body] + i;
       e[at] = whole / (atol > 0 ? tol * fabs(x[at]) + atol : tol * work->scale[at]);
     }
   return perp_all_finite(work->graph.n, e) ? 0 : -1;
@@ -281,19 +281,19 @@ static void ida_levels(workspace *work)
   const perp_model *model = work->s.k.model;
   const double size = model->size > 0 ? model->size : 1, part = sqrt(DBL_EPSILON), h = work->h;
   double mass = 0;
-  for (int b = 0; b < model->n_bodies; b++) {
-    mass += model->inertia[b].mass / model->n_bodies;
+  for (int body = 0; body < model->n_bodies; body++) {
+    mass += model->inertia[body].mass / model->n_bodies;
     for (int i = 0; i < model->nvb; i++) {
-      const int at = b * model->nvb + i;
+      const int at = body * model->nvb + i;
       double *most = &work->speed[i >= model->dim];
       *most = fmax(*most, fabs(work->s.v[at]));
       if (work->fresh) *most = fmax(*most, h * fabs(work->accel[at]));
     }
   }
   for (int i = 0; i < work->graph.n; i++) work->step[i] = mass * size / (h * h) * part; /* linear */
-  for (int b = 0; b < model->n_bodies; b++) {
-    double *scale = work->scale + work->graph.local.first[b],
-           *step = work->step + work->graph.local.first[b];
+  for (int body = 0; body < model->n_bodies; body++) {
+    double *scale = work->scale + work->graph.local.first[body],
+           *step = work->step + work->graph.local.first[body];
     for (int i = 0; i < model->nqb; i++) {
       scale[i] = i < model->dim    ? size
                  : model->dim == 3 ? 0.5

@@ -140,9 +140,11 @@ static void partition_turn(const double *u, double *T)
 static void partition_forward(const workspace *work, double *x)
 {
   const perp_model *model = work->k.model;
-  for (int b = 0; model->dim == 3 && b < model->n_bodies; b++) {
-    const double *T = work->turn + 9 * b, s[3] = { x[6 * b + 3], x[6 * b + 4], x[6 * b + 5] };
-    for (int i = 0; i < 3; i++) x[6 * b + 3 + i] = T[i] * s[0] + T[3 + i] * s[1] + T[6 + i] * s[2];
+  for (int body = 0; model->dim == 3 && body < model->n_bodies; body++) {
+    const double *T = work->turn + 9 * body,
+                 s[3] = { x[6 * body + 3], x[6 * body + 4], x[6 * body + 5] };
+    for (int i = 0; i < 3; i++)
+      x[6 * body + 3 + i] = T[i] * s[0] + T[3 + i] * s[1] + T[6 + i] * s[2];
   }
 }
 
@@ -150,14 +152,14 @@ static void partition_forward(const workspace *work, double *x)
 static void partition_jacobian(workspace *work)
 {
   const perp_model *model = work->k.model;
-  const perp_blocks *B = &work->k.e->blocks;
+  const perp_blocks *blocks = &work->k.e->blocks;
   const size_t m = (size_t)model->m;
   memset(work->J, 0, m * (size_t)model->nv * sizeof *work->J);
-  for (int g = 0; g < B->nc; g++)
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) {
-      const int b = B->jblk[k], col = B->bptr[b], d = B->bptr[b + 1] - col, row = B->cptr[g],
-                r = B->cptr[g + 1] - row;
-      const double *from = B->J + B->joff[k];
+  for (int g = 0; g < blocks->nc; g++)
+    for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) {
+      const int b = blocks->jblk[k], col = blocks->bptr[b], d = blocks->bptr[b + 1] - col,
+                row = blocks->cptr[g], r = blocks->cptr[g + 1] - row;
+      const double *from = blocks->J + blocks->joff[k];
       for (int j = 0; j < d; j++)
         for (int i = 0; i < r; i++) {
           double sum = from[i + j * r];
@@ -199,11 +201,11 @@ static bool partition_solve(workspace *work, double *c)
          LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'N', 'N', r, 1, work->A, m, c, m) == 0;
 }
 
-/* q at y, w in and out: k->e there, work->turn and work->J with it. */
+/* q at y, w in and out: system->e there, work->turn and work->J with it. */
 static bool partition_position(workspace *work, double t, const double *y)
 {
-  perp_constrained *k = &work->k;
-  const perp_model *model = k->model;
+  perp_constrained *system = &work->k;
+  const perp_model *model = system->model;
   double last = HUGE_VAL;
   bool factored = false;
   for (int i = 0; i < CORRECTIONS; i++) {
@@ -211,16 +213,16 @@ static bool partition_position(workspace *work, double t, const double *y)
     for (int j = 0; j < model->nv; j++) work->u[j] *= partition_unit(model, j);
     perp_model_retract(model, work->base, work->u, work->q);
     if (!perp_all_finite(model->nq, work->q)) break;
-    perp_constrained_at(k, t, work->q);
-    for (int b = 0; model->dim == 3 && b < model->n_bodies; b++)
-      partition_turn(work->u + 6 * b + 3, work->turn + 9 * b);
+    perp_constrained_at(system, t, work->q);
+    for (int body = 0; model->dim == 3 && body < model->n_bodies; body++)
+      partition_turn(work->u + 6 * body + 3, work->turn + 9 * body);
     if (!factored) {
       partition_jacobian(work);
       if (!partition_factor(work)) break;
       factored = true;
     }
     double change = 0, most = 1;
-    for (int j = 0; j < model->m; j++) work->c[j] = -k->e->C[j];
+    for (int j = 0; j < model->m; j++) work->c[j] = -system->e->C[j];
     if (!partition_solve(work, work->c)) break;
     for (int j = 0; j < work->r; j++) {
       if (!(fabs(work->c[j]) <= change)) change = fabs(work->c[j]);
@@ -235,7 +237,7 @@ static bool partition_position(workspace *work, double t, const double *y)
     last = change;
     for (int j = 0; j < work->r; j++) work->w[j] += work->c[j];
   }
-  k->reason = PERP_MAX_ITER;
+  system->reason = PERP_MAX_ITER;
   return false;
 }
 
@@ -301,8 +303,8 @@ static bool partition_choose(workspace *work, double t, const double *q, const d
   int rank = 0;
   perp_constrained_at(&work->k, t, q);
   memset(work->u, 0, (size_t)nv * sizeof *work->u);
-  for (int b = 0; model->dim == 3 && b < model->n_bodies; b++)
-    partition_turn(work->u + 6 * b + 3, work->turn + 9 * b);
+  for (int body = 0; model->dim == 3 && body < model->n_bodies; body++)
+    partition_turn(work->u + 6 * body + 3, work->turn + 9 * body);
   partition_jacobian(work);
   double *Q = work->Q + (size_t)nv * (size_t)nv; /* the new one */
   if (!work->choose(model->m, nv, work->J, work->o.rank_tol, Q, &rank, work->pivot, work->A,
@@ -399,10 +401,10 @@ perp_status perp_partition_restart(perp_ctx *ctx, void *ws, double t, const doub
                                    const double *v)
 {
   workspace *work = ws;
-  perp_constrained *k = &work->k;
-  const perp_model *model = k->model;
-  k->ctx = ctx;
-  perp_constrained_restart(k);
+  perp_constrained *system = &work->k;
+  const perp_model *model = system->model;
+  system->ctx = ctx;
+  perp_constrained_restart(system);
   memcpy(work->qs, q, (size_t)model->nq * sizeof *q);
   memcpy(work->vs, v, (size_t)model->nv * sizeof *v);
   memset(work->lambda, 0, (size_t)model->m * sizeof *work->lambda);

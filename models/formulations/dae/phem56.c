@@ -103,21 +103,21 @@ static void phem_forces(workspace *work, const perp_eval *eval, double t, const 
   work->s.grid.count.rhs++;
 }
 
-/* r = S^-1 (c - J(k->e) M^-1 (f + columns' lambda)), S = J M^-1 J' of the factor, whatever its
+/* r = S^-1 (c - J(system->e) M^-1 (f + columns' lambda)), S = J M^-1 J' of the factor, whatever its
  * position; f and c NULL: 0.  a = M^-1 (f + columns' lambda). */
 static bool phem_apply(workspace *work, const perp_eval *columns, const double *f, const double *c,
                        const double *lambda, double sign, double *a, double *r)
 {
-  perp_constrained *k = &work->s.k;
-  const int m = k->model->m;
-  memset(work->r, 0, (size_t)k->model->nv * sizeof *work->r);
-  if (f != NULL) memcpy(work->r, f, (size_t)k->model->nv * sizeof *work->r);
+  perp_constrained *system = &work->s.k;
+  const int m = system->model->m;
+  memset(work->r, 0, (size_t)system->model->nv * sizeof *work->r);
+  if (f != NULL) memcpy(work->r, f, (size_t)system->model->nv * sizeof *work->r);
   perp_blocks_Jt(&columns->blocks, 1, lambda, work->r);
-  perp_blocks_Minv(&k->e->blocks, work->r, a);
-  perp_constrained_product(k, a, work->row);
+  perp_blocks_Minv(&system->e->blocks, work->r, a);
+  perp_constrained_product(system, a, work->row);
   for (int i = 0; i < m; i++) work->row[i] = sign * ((c == NULL ? 0 : c[i]) - work->row[i]);
   work->s.grid.count.iterations++;
-  return perp_constrained_response(k, k->zeros, work->row, work->da, r);
+  return perp_constrained_response(system, system->zeros, work->row, work->da, r);
 }
 
 static double phem_dot(int n, const double *x, const double *y)
@@ -169,13 +169,13 @@ static bool phem_cycle(workspace *work, const perp_eval *columns, double norm, d
   return true;
 }
 
-/* M a = f + columns' lambda,  J(k->e) a = c, with the factor of a position near by as a
+/* M a = f + columns' lambda,  J(system->e) a = c, with the factor of a position near by as a
  * preconditioner; work->lambda in: a guess. */
 static bool phem_refine(workspace *work, const perp_eval *columns, const double *f, const double *c,
                         double *a)
 {
-  perp_constrained *k = &work->s.k;
-  const int m = k->model->m;
+  perp_constrained *system = &work->s.k;
+  const int m = system->model->m;
   double last = HUGE_VAL;
   for (int cycle = 0; m > 0 && cycle < CYCLES; cycle++) {
     if (!phem_apply(work, columns, f, c, work->lambda, 1, a, work->basis)) return false;
@@ -188,31 +188,31 @@ static bool phem_refine(workspace *work, const perp_eval *columns, const double 
     if (!phem_cycle(work, columns, norm, DBL_EPSILON * scale)) return false;
   }
   if (m == 0) {
-    perp_blocks_Minv(&k->e->blocks, f, a);
+    perp_blocks_Minv(&system->e->blocks, f, a);
     return true;
   }
-  k->reason = PERP_MAX_ITER;
+  system->reason = PERP_MAX_ITER;
   return false;
 }
 
-/* c = -Jdot v of the state at k->e */
+/* c = -Jdot v of the state at system->e */
 static void phem_bias(workspace *work, const double *v)
 {
-  const perp_constrained *k = &work->s.k;
-  perp_joints_bias(k->model, k->e, v, work->c);
-  for (int i = 0; i < k->model->m; i++) work->c[i] = -work->c[i];
+  const perp_constrained *system = &work->s.k;
+  perp_joints_bias(system->model, system->e, v, work->c);
+  for (int i = 0; i < system->model->m; i++) work->c[i] = -work->c[i];
 }
 
 static bool phem_begin(workspace *work, double t, double h)
 {
-  perp_constrained *k = &work->s.k;
-  perp_constrained_at(k, t, work->s.q);
-  phem_forces(work, k->e, t, work->s.v, k->f);
+  perp_constrained *system = &work->s.k;
+  perp_constrained_at(system, t, work->s.q);
+  phem_forces(work, system->e, t, work->s.v, system->f);
   phem_bias(work, work->s.v);
-  memcpy(k->c, work->c, (size_t)k->model->m * sizeof *k->c);
-  if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, h, work->s.v)) return false;
-  memcpy(work->accel, k->a, (size_t)k->model->nv * sizeof *work->accel);
-  memcpy(work->force, k->lambda, (size_t)k->model->m * sizeof *work->force);
+  memcpy(system->c, work->c, (size_t)system->model->m * sizeof *system->c);
+  if (!perp_constrained_solve(system, PERP_LEVEL_ACCELERATION, h, work->s.v)) return false;
+  memcpy(work->accel, system->a, (size_t)system->model->nv * sizeof *work->accel);
+  memcpy(work->force, system->lambda, (size_t)system->model->m * sizeof *work->force);
   work->begun = true;
   return true;
 }

@@ -157,8 +157,9 @@ static bool radau_dae_f(void *user, double t, const double *y, double *f)
   perp_implicit_get_body(&work->graph, y, PART_Q, work->d);
   memcpy(work->z, work->x, (size_t)nv * sizeof *work->z);
   if (model->dim == 3)
-    for (int b = 0; b < model->n_bodies; b++)
-      radau_dae_rotation_rate(work->d + 6 * b + 3, work->x + 6 * b + 3, work->z + 6 * b + 3);
+    for (int body = 0; body < model->n_bodies; body++)
+      radau_dae_rotation_rate(work->d + 6 * body + 3, work->x + 6 * body + 3,
+                              work->z + 6 * body + 3);
   perp_implicit_put_body(&work->graph, PART_Q, work->z, f);
   return perp_all_finite(work->graph.n, f);
 }
@@ -202,11 +203,11 @@ static void radau_dae_levels(workspace *work, double h)
   const double size = model->size > 0 ? model->size : 1, part = sqrt(DBL_EPSILON),
                tol = work->o.tol > 0 ? work->o.tol : 1;
   double now[2] = { 0 }, mass = 0;
-  for (int b = 0; b < model->n_bodies; b++) {
-    mass += model->inertia[b].mass / model->n_bodies;
+  for (int body = 0; body < model->n_bodies; body++) {
+    mass += model->inertia[body].mass / model->n_bodies;
     for (int i = 0; i < model->nvb; i++) {
       double *most = &now[i >= model->dim];
-      const int at = b * model->nvb + i;
+      const int at = body * model->nvb + i;
       *most = fmax(*most, fmax(fabs(work->s.v[at]), h * fabs(work->accel[at])));
     }
   }
@@ -215,10 +216,10 @@ static void radau_dae_levels(workspace *work, double h)
     work->radau.scale[i] = HUGE_VAL;
     work->radau.difference[i] = mass * size / (h * h) * part;
   }
-  for (int b = 0; b < model->n_bodies; b++)
+  for (int body = 0; body < model->n_bodies; body++)
     for (int i = 0; i < model->nvb; i++) {
       const bool turns = i >= model->dim;
-      const int at = work->graph.local.first[b] + i;
+      const int at = work->graph.local.first[body] + i;
       const double reach = turns ? 1 : size;
       const double speed = work->speed[turns] > RESTS * reach / h ? work->speed[turns]
                                                                   : 1e-3 * reach / h;
@@ -481,8 +482,8 @@ static perp_status radau_dae_create(perp_ctx *ctx, perp_model *model, const perp
   }
   workspace *work = *ws;
   memset(work->differential, 0, (size_t)work->graph.n);
-  for (int b = 0; b < model->n_bodies; b++) /* PART_Q and PART_V come first */
-    memset(work->differential + work->graph.local.first[b], 1, 2 * (size_t)model->nvb);
+  for (int body = 0; body < model->n_bodies; body++) /* PART_Q and PART_V come first */
+    memset(work->differential + work->graph.local.first[body], 1, 2 * (size_t)model->nvb);
   work->radau = (perp_radau){
     .local = &work->graph.local, .f = radau_dae_f, .user = work, .differential = work->differential
   };

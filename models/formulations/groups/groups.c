@@ -143,9 +143,9 @@ static perp_status groups_divide(perp_ctx *ctx, workspace *work, const int *labe
 /* Hulls begin at the state of the whole. */
 static void begin_hulls(workspace *work, const perp_subset *part)
 {
-  for (int i = 0; i < part->n_bodies; i++)
-    perp_swept_bounds_begin(work->all.hulls, part->body[i],
-                            work->all.q + work->all.model->nqb * part->body[i]);
+  for (int body = 0; body < part->n_bodies; body++)
+    perp_swept_bounds_begin(work->all.hulls, part->body[body],
+                            work->all.q + work->all.model->nqb * part->body[body]);
 }
 
 /* All groups that are not there yet; *failed: the first that cannot go on, or NULL. */
@@ -359,9 +359,10 @@ static perp_status groups_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
 
 static perp_status groups_inner(perp_ctx *ctx, const void *formulation_opts, perp_spec *formulation)
 {
-  const opts *o = formulation_opts;
+  const opts *chosen = formulation_opts;
   *formulation = (perp_spec){ 0 };
-  return o->of[0] == 0 ? PERP_OK : perp_spec_parse(ctx, PERP_KIND_formulation, o->of, formulation);
+  return chosen->of[0] == 0 ? PERP_OK
+                            : perp_spec_parse(ctx, PERP_KIND_formulation, chosen->of, formulation);
 }
 
 static void groups_layout(void *ws, perp_arena *arena)
@@ -414,18 +415,20 @@ static perp_status copy_parts(perp_ctx *ctx, workspace *work, const perp_parts *
 static perp_status groups_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
                                  double h, void **ws)
 {
-  const opts *o = parts->formulation.opts;
-  workspace like = { .all = { .model = model, .h = h, .travel = o->travel, .still = o->still },
-                     .o = *o };
+  const opts *chosen = parts->formulation.opts;
+  workspace like = {
+    .all = { .model = model, .h = h, .travel = chosen->travel, .still = chosen->still },
+    .o = *chosen
+  };
   if (parts->contact.d != NULL && (parts->contact.d->caps & PERP_CONTACT_RELAXED) &&
-      !(o->margin > 0))
+      !(chosen->margin > 0))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "groups: contact %s leaves a gap mu |v| h between sliding bodies, which would "
                      "separate them; use a margin (m) above it, or --contact polyhedral",
                      parts->contact.d->name);
   PERP_TRY(perp_workspace_create(ctx, "groups", &like, sizeof like, groups_layout, ws));
   workspace *work = *ws;
-  for (int b = 0; b < model->n_bodies; b++) work->group_of[b] = -1;
+  for (int body = 0; body < model->n_bodies; body++) work->group_of[body] = -1;
   perp_status status = copy_parts(ctx, work, parts);
   if (status == PERP_OK)
     status = perp_swept_bounds_create(ctx, model, work->o.margin, &work->all.hulls);
@@ -451,8 +454,8 @@ static perp_status groups_restart(perp_ctx *ctx, void *ws, double t, const doubl
   PERP_TRY(perp_constrained_check_start(ctx, model, work->all.q_sub, v));
   memmove(work->all.q, q, (size_t)model->nq * sizeof *q);
   memmove(work->all.v, v, (size_t)model->nv * sizeof *v);
-  for (int b = 0; b < model->n_bodies; b++)
-    perp_swept_bounds_begin(work->all.hulls, b, work->all.q + model->nqb * b);
+  for (int body = 0; body < model->n_bodies; body++)
+    perp_swept_bounds_begin(work->all.hulls, body, work->all.q + model->nqb * body);
   perp_swept_bounds_components(work->all.hulls, work->root);
   work->all.count.most = 0;
   for (int i = 0; i < work->n; i++) work->g[i]->stale = false;

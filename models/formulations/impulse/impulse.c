@@ -85,21 +85,21 @@ static void impulse_kick(workspace *w, double t, double h, const double *v, cons
 }
 
 /* v1 and p are those of k */
-static void impulse_take(workspace *w)
+static void impulse_take(workspace *work)
 {
-  const perp_constrained *k = &w->s.k;
-  memcpy(w->s.v1, k->a, (size_t)k->model->nv * sizeof *w->s.v1);
-  memcpy(w->p, k->lambda, (size_t)k->model->m * sizeof *w->p);
+  const perp_constrained *k = &work->s.k;
+  memcpy(work->s.v1, k->a, (size_t)k->model->nv * sizeof *work->s.v1);
+  memcpy(work->p, k->lambda, (size_t)k->model->m * sizeof *work->p);
 }
 
 /* M v1 = k->f + J' p, J v1 = k->c, with the factor at the state of k */
-static bool first_impulse(workspace *w, double h)
+static bool first_impulse(workspace *work, double h)
 {
-  perp_constrained *k = &w->s.k;
+  perp_constrained *k = &work->s.k;
   const perp_model *model = k->model;
   memset(k->lambda, 0, (size_t)model->m * sizeof *k->lambda);
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, w->s.v)) return false;
-  impulse_take(w);
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, work->s.v)) return false;
+  impulse_take(work);
   return true;
 }
 
@@ -123,10 +123,10 @@ static double impulse_preview(workspace *w, double t, double h)
 
 /* Is the preview good enough?  Round-off of positions that are large beside the tolerance is as
  * good as it gets. */
-static bool impulse_holds(const workspace *w, double d, double last)
+static bool impulse_holds(const workspace *work, double d, double last)
 {
-  const double size = w->s.k.model->size;
-  return d <= w->o.tol * size || (d < 1e-9 * size && d > last / 2);
+  const double size = work->s.k.model->size;
+  return d <= work->o.tol * size || (d < 1e-9 * size && d > last / 2);
 }
 
 /* The passes: v1, p, and the momentum at the end of the preview in w->end.  k: at the start, k->f
@@ -198,19 +198,19 @@ static perp_reason impulse_pass_contacts(workspace *w, double t, double h)
 
 /* Velocities at the end: of joints, and of contacts, limits and motors.  k: there, k->f the
  * momentum. */
-static bool impulse_end(workspace *w, double t, double h)
+static bool impulse_end(workspace *work, double t, double h)
 {
-  perp_constrained *k = &w->s.k;
+  perp_constrained *k = &work->s.k;
   memset(k->c, 0, (size_t)k->model->m * sizeof *k->c);
   perp_constrained_driven(k, t + h, 1, k->c);
-  if (!w->o.velocity) {
-    perp_blocks_Minv(&k->e->blocks, k->f, w->s.v1);
+  if (!work->o.velocity) {
+    perp_blocks_Minv(&k->e->blocks, k->f, work->s.v1);
     return true;
   }
-  if (!first_impulse(w, h)) return false;
-  if (w->contacts == NULL) return true;
-  if (!perp_impulse_contacts_finish(w->contacts, k, h)) return false;
-  impulse_take(w);
+  if (!first_impulse(work, h)) return false;
+  if (work->contacts == NULL) return true;
+  if (!perp_impulse_contacts_finish(work->contacts, k, h)) return false;
+  impulse_take(work);
   return true;
 }
 
@@ -250,16 +250,17 @@ static perp_reason impulse_make_step(perp_stepper *s, double t, double h)
   return PERP_EXACT;
 }
 
-static void impulse_layout(void *ws, perp_arena *a)
+static void impulse_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  const perp_model *model = w->s.k.model;
-  perp_stepper_layout(&w->s, a);
-  PERP_DOUBLES(a, model->nv, &w->dv, &w->dq, &w->moved, &w->start, &w->end, &w->momentum);
-  PERP_DOUBLES(a, model->m, &w->p, &w->dp);
+  workspace *work = ws;
+  const perp_model *model = work->s.k.model;
+  perp_stepper_layout(&work->s, arena);
+  PERP_DOUBLES(arena, model->nv, &work->dv, &work->dq, &work->moved, &work->start, &work->end,
+               &work->momentum);
+  PERP_DOUBLES(arena, model->m, &work->p, &work->dp);
   const bool bounds = model->n_shapes > 0 || model->n_drives > 0;
-  PERP_DOUBLES(a, bounds ? model->nv : 0, &w->kicked, &w->defect);
-  PERP_DOUBLES(a, bounds ? model->m : 0, &w->target);
+  PERP_DOUBLES(arena, bounds ? model->nv : 0, &work->kicked, &work->defect);
+  PERP_DOUBLES(arena, bounds ? model->m : 0, &work->target);
 }
 
 static void impulse_destroy(void *ws)
@@ -280,11 +281,11 @@ static perp_status impulse_create(perp_ctx *ctx, perp_model *model, const perp_p
                      "impulse:velocity=false has no impulses at the end of a step, which contacts, "
                      "limits and motors need: leave velocity=false out");
   PERP_TRY(perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like, impulse_layout, ws));
-  workspace *w = *ws;
-  const perp_status status = perp_impulse_contacts_create(ctx, model, parts, &w->o.contact,
-                                                          &w->contacts);
+  workspace *work = *ws;
+  const perp_status status = perp_impulse_contacts_create(ctx, model, parts, &work->o.contact,
+                                                          &work->contacts);
   if (status == PERP_OK) return PERP_OK;
-  impulse_destroy(w);
+  impulse_destroy(work);
   *ws = NULL;
   return status;
 }
@@ -298,29 +299,29 @@ static perp_status impulse_restart(perp_ctx *ctx, void *ws, double t, const doub
 
 static perp_status impulse_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
-  const workspace *w = ws;
+  const workspace *work = ws;
   PERP_TRY(perp_stepper_step(ctx, ws, t_max, info));
-  if (w->contacts != NULL) perp_impulse_contacts_info(w->contacts, info);
+  if (work->contacts != NULL) perp_impulse_contacts_info(work->contacts, info);
   return PERP_OK;
 }
 
 static void impulse_timing(void *ws, bool on, perp_times *times)
 {
-  const workspace *w = ws;
+  const workspace *work = ws;
   perp_stepper_timing(ws, on, times);
-  if (w->contacts != NULL && times != NULL) perp_impulse_contacts_times(w->contacts, times);
+  if (work->contacts != NULL && times != NULL) perp_impulse_contacts_times(work->contacts, times);
 }
 
 static const perp_contact_count *impulse_contacts(const void *ws)
 {
-  const workspace *w = ws;
-  return w->contacts != NULL ? perp_impulse_contacts_count(w->contacts) : NULL;
+  const workspace *work = ws;
+  return work->contacts != NULL ? perp_impulse_contacts_count(work->contacts) : NULL;
 }
 
 static void impulse_observe(void *ws, perp_contact_observer *observer, void *user)
 {
-  const workspace *w = ws;
-  if (w->contacts != NULL) perp_impulse_contacts_observe(w->contacts, observer, user);
+  const workspace *work = ws;
+  if (work->contacts != NULL) perp_impulse_contacts_observe(work->contacts, observer, user);
 }
 
 const perp_formulation_desc perp_formulation_impulse = {

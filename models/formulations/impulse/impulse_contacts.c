@@ -73,14 +73,14 @@ struct perp_impulse_contacts {
 
 /* ---- life ---- */
 
-static void impulse_contacts_layout(void *ws, perp_arena *a)
+static void impulse_contacts_layout(void *ws, perp_arena *arena)
 {
-  perp_impulse_contacts *c = ws;
-  const size_t nb = (size_t)c->model->n_bodies;
-  c->reach = PERP_CARVE(a, double, nb);
-  PERP_DOUBLES(a, 6 * nb, &c->before, &c->free);
-  PERP_DOUBLES(a, c->model->nv, &c->f, &c->still);
-  c->force = PERP_CARVE(a, double, c->model->n_drives);
+  perp_impulse_contacts *contacts = ws;
+  const size_t nb = (size_t)contacts->model->n_bodies;
+  contacts->reach = PERP_CARVE(arena, double, nb);
+  PERP_DOUBLES(arena, 6 * nb, &contacts->before, &contacts->free);
+  PERP_DOUBLES(arena, contacts->model->nv, &contacts->f, &contacts->still);
+  contacts->force = PERP_CARVE(arena, double, contacts->model->n_drives);
 }
 
 static void impulse_contacts_set_free(set *s)
@@ -91,53 +91,55 @@ static void impulse_contacts_set_free(set *s)
   free(s->kept);
 }
 
-void perp_impulse_contacts_destroy(perp_impulse_contacts *c)
+void perp_impulse_contacts_destroy(perp_impulse_contacts *contacts)
 {
-  if (c == NULL) return;
-  impulse_contacts_set_free(&c->start);
-  impulse_contacts_set_free(&c->end);
-  perp_islands_destroy(c->islands);
-  perp_contact_post_destroy(c->post);
-  if (c->stab != NULL) c->stab->destroy(c->stab_ws);
-  perp_drives_destroy(c->drives);
-  for (int i = 0; i < 2; i++) free(c->last[i]);
-  free(c->shown);
-  free(c->shown_impulse);
-  free(c);
+  if (contacts == NULL) return;
+  impulse_contacts_set_free(&contacts->start);
+  impulse_contacts_set_free(&contacts->end);
+  perp_islands_destroy(contacts->islands);
+  perp_contact_post_destroy(contacts->post);
+  if (contacts->stab != NULL) contacts->stab->destroy(contacts->stab_ws);
+  perp_drives_destroy(contacts->drives);
+  for (int i = 0; i < 2; i++) free(contacts->last[i]);
+  free(contacts->shown);
+  free(contacts->shown_impulse);
+  free(contacts);
 }
 
-static perp_status impulse_contacts_open(perp_ctx *ctx, perp_impulse_contacts *c,
+static perp_status impulse_contacts_open(perp_ctx *ctx, perp_impulse_contacts *contacts,
                                          const perp_parts *parts)
 {
-  const perp_model *model = c->model;
+  const perp_model *model = contacts->model;
   if (model->n_drives > 0)
     PERP_TRY(perp_drives_create(ctx, model, parts, &(perp_compliance){ 0 }, PERP_CONTACT_TOL_DATA,
-                                c->o.budget, &c->drives));
+                                contacts->o.budget, &contacts->drives));
   if (model->n_shapes == 0) return PERP_OK;
   if (parts->contact.d->caps & PERP_CONTACT_RELAXED)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact %s opens sliding contacts, and formulation impulse has no gap term "
                      "to close them; use --contact box or cone",
                      parts->contact.d->name);
-  perp_contacts_reach(model, c->reach);
-  for (int b = 0; b < model->n_bodies; b++) c->size = fmax(c->size, c->reach[b]);
-  c->slop = c->o.residual * c->size;
-  PERP_TRY(perp_contact_stab(ctx, parts, &c->stab, &c->stab_ws));
-  PERP_TRY(perp_collision_create(ctx, model, 0, &c->start.collision));
-  PERP_TRY(perp_collision_create(ctx, model, 1e-3 * model->size, &c->end.collision));
-  const perp_contact_setup solving = { .tol = c->o.residual,
+  perp_contacts_reach(model, contacts->reach);
+  for (int body = 0; body < model->n_bodies; body++)
+    contacts->size = fmax(contacts->size, contacts->reach[body]);
+  contacts->slop = contacts->o.residual * contacts->size;
+  PERP_TRY(perp_contact_stab(ctx, parts, &contacts->stab, &contacts->stab_ws));
+  PERP_TRY(perp_collision_create(ctx, model, 0, &contacts->start.collision));
+  PERP_TRY(perp_collision_create(ctx, model, 1e-3 * model->size, &contacts->end.collision));
+  const perp_contact_setup solving = { .tol = contacts->o.residual,
                                        .tol_data = PERP_CONTACT_TOL_DATA,
-                                       .budget = c->o.budget,
-                                       .choice = c->o.choice };
-  PERP_TRY(perp_contacts_islands(ctx, model, parts, &solving, 1, false, &c->islands));
-  const perp_contact_post_setup setup = { .tol = c->o.residual,
+                                       .budget = contacts->o.budget,
+                                       .choice = contacts->o.choice };
+  PERP_TRY(perp_contacts_islands(ctx, model, parts, &solving, 1, false, &contacts->islands));
+  const perp_contact_post_setup setup = { .tol = contacts->o.residual,
                                           .tol_data = PERP_CONTACT_TOL_DATA,
-                                          .budget = c->o.budget,
-                                          .slop = c->slop,
-                                          .size = c->size,
-                                          .threshold = c->o.threshold,
+                                          .budget = contacts->o.budget,
+                                          .slop = contacts->slop,
+                                          .size = contacts->size,
+                                          .threshold = contacts->o.threshold,
                                           .threads = 1 };
-  return perp_contact_post_create(ctx, model, parts, c->stab, c->stab_ws, &setup, &c->post);
+  return perp_contact_post_create(ctx, model, parts, contacts->stab, contacts->stab_ws, &setup,
+                                  &contacts->post);
 }
 
 perp_status perp_impulse_contacts_create(perp_ctx *ctx, const perp_model *model,
@@ -150,25 +152,25 @@ perp_status perp_impulse_contacts_create(perp_ctx *ctx, const perp_model *model,
   *out = NULL;
   if (model->n_shapes == 0 && model->n_drives == 0) return PERP_OK;
   PERP_TRY(perp_workspace_create(ctx, "impulse", &like, sizeof like, impulse_contacts_layout, &ws));
-  perp_impulse_contacts *c = ws;
-  memset(c->still, 0, (size_t)model->nv * sizeof *c->still);
-  const perp_status status = impulse_contacts_open(ctx, c, parts);
+  perp_impulse_contacts *contacts = ws;
+  memset(contacts->still, 0, (size_t)model->nv * sizeof *contacts->still);
+  const perp_status status = impulse_contacts_open(ctx, contacts, parts);
   if (status == PERP_OK)
-    *out = c;
+    *out = contacts;
   else
-    perp_impulse_contacts_destroy(c);
+    perp_impulse_contacts_destroy(contacts);
   return status;
 }
 
-void perp_impulse_contacts_restart(perp_impulse_contacts *c)
+void perp_impulse_contacts_restart(perp_impulse_contacts *contacts)
 {
-  if (c == NULL) return;
-  c->n_last[0] = c->n_last[1] = c->n_shown = 0;
-  c->collision_s = c->lcp_s = 0;
-  memset(c->force, 0, (size_t)c->model->n_drives * sizeof *c->force);
-  if (c->drives != NULL) perp_drives_restart(c->drives);
-  if (c->islands != NULL) perp_islands_restart(c->islands);
-  if (c->post != NULL) perp_contact_post_restart(c->post);
+  if (contacts == NULL) return;
+  contacts->n_last[0] = contacts->n_last[1] = contacts->n_shown = 0;
+  contacts->collision_s = contacts->lcp_s = 0;
+  memset(contacts->force, 0, (size_t)contacts->model->n_drives * sizeof *contacts->force);
+  if (contacts->drives != NULL) perp_drives_restart(contacts->drives);
+  if (contacts->islands != NULL) perp_islands_restart(contacts->islands);
+  if (contacts->post != NULL) perp_contact_post_restart(contacts->post);
 }
 
 /* ---- contacts of an end ---- */
@@ -189,13 +191,13 @@ static perp_status impulse_contacts_reserve(perp_ctx *ctx, set *s)
 
 /* Contacts of k, with the impulses of that end of the last step as guesses; both are ordered by id.
  */
-static bool impulse_contacts_find(perp_impulse_contacts *c, perp_constrained *k, set *s,
+static bool impulse_contacts_find(perp_impulse_contacts *contacts, perp_constrained *k, set *s,
                                   const memory *last, int n_last)
 {
   const double start = perp_constrained_clock(k);
   k->status = perp_collision_find(k->ctx, s->collision, k->e->pose, &s->contact, &s->n);
   if (k->status == PERP_OK) k->status = impulse_contacts_reserve(k->ctx, s);
-  c->collision_s += perp_constrained_clock(k) - start;
+  contacts->collision_s += perp_constrained_clock(k) - start;
   if (k->status != PERP_OK) return false;
   for (int i = 0, j = 0; i < s->n; i++) {
     memset(s->impulse + 3 * (size_t)i, 0, 3 * sizeof *s->impulse);
@@ -209,26 +211,28 @@ static bool impulse_contacts_find(perp_impulse_contacts *c, perp_constrained *k,
 }
 
 /* m: what comes near in a step besides by the velocities that are known */
-static double impulse_contacts_near(const perp_impulse_contacts *c, double t, double h)
+static double impulse_contacts_near(const perp_impulse_contacts *contacts, double t, double h)
 {
-  return 2 * h * h * fabs(perp_model_gravity_at(c->model, t)) + 1e-6 * c->model->size;
+  return 2 * h * h * fabs(perp_model_gravity_at(contacts->model, t)) + 1e-6 * contacts->model->size;
 }
 
-bool perp_impulse_contacts_find(perp_impulse_contacts *c, perp_constrained *k, double h,
+bool perp_impulse_contacts_find(perp_impulse_contacts *contacts, perp_constrained *system, double h,
                                 const double *v)
 {
-  if (c->islands == NULL) return true;
-  double margin = impulse_contacts_near(c, k->e->t, h) +
-                  h * perp_closing_speed(c->model, k->a, c->reach);
-  if (c->drives != NULL) margin += h * perp_drives_speed(c->drives, k->e->t + h);
+  if (contacts->islands == NULL) return true;
+  double margin = impulse_contacts_near(contacts, system->e->t, h) +
+                  h * perp_closing_speed(contacts->model, system->a, contacts->reach);
+  if (contacts->drives != NULL) margin += h * perp_drives_speed(contacts->drives, system->e->t + h);
   if (!isfinite(margin)) {
-    k->reason = PERP_NOT_FINITE;
+    system->reason = PERP_NOT_FINITE;
     return false;
   }
-  perp_twists(c->model, k->e, v, c->before);
-  perp_collision_margin(c->start.collision, margin);
-  if (!impulse_contacts_find(c, k, &c->start, c->last[0], c->n_last[0])) return false;
-  if (c->start.n > 0) memset(c->start.kept, 0, (size_t)c->start.n);
+  perp_twists(contacts->model, system->e, v, contacts->before);
+  perp_collision_margin(contacts->start.collision, margin);
+  if (!impulse_contacts_find(contacts, system, &contacts->start, contacts->last[0],
+                             contacts->n_last[0]))
+    return false;
+  if (contacts->start.n > 0) memset(contacts->start.kept, 0, (size_t)contacts->start.n);
   return true;
 }
 
@@ -268,19 +272,22 @@ static void impulse_contacts_rebound(void *user, const perp_contact *x, double h
 
 /* ---- impulses ---- */
 
-/* Contacts of s that do not take part and that k->a closes do from now on; how many of all take
- * part. */
-static int impulse_contacts_take(perp_impulse_contacts *c, const perp_constrained *k, set *s,
-                                 double near, double h, int *late)
+/* Contacts of s that do not take part and that system->a closes do from now on; how many of all
+ * take part. */
+static int impulse_contacts_take(perp_impulse_contacts *contacts, const perp_constrained *system,
+                                 set *s, double near, double h, int *late)
 {
   int kept = 0;
   *late = 0;
-  perp_twists(c->model, k->e, k->a, c->free);
+  perp_twists(contacts->model, system->e, system->a, contacts->free);
   for (int i = 0; i < s->n; i++) {
-    const perp_contact *x = &s->contact[i];
+    const perp_contact *contact = &s->contact[i];
     if (!s->kept[i]) {
-      const double end = x->gap + h * perp_contact_speed(c->model->dim, k->e, x, 0, c->free) - near;
-      s->kept[i] = x->gap <= c->slop || end < -LATE;
+      const double end = contact->gap +
+                         h * perp_contact_speed(contacts->model->dim, system->e, contact, 0,
+                                                contacts->free) -
+                         near;
+      s->kept[i] = contact->gap <= contacts->slop || end < -LATE;
       *late += s->kept[i];
     }
     kept += s->kept[i];
@@ -327,14 +334,15 @@ static bool impulse_contacts_solve(perp_impulse_contacts *c, perp_constrained *k
   }
 }
 
-bool perp_impulse_contacts_preview(perp_impulse_contacts *c, perp_constrained *k, double h,
-                                   const double *v)
+bool perp_impulse_contacts_preview(perp_impulse_contacts *contacts, perp_constrained *system,
+                                   double h, const double *v)
 {
-  if (c->drives != NULL) perp_drives_half(c->drives, PERP_DRIVES_START);
-  if (c->islands == NULL) return perp_drives_step(c->drives, k, h, v);
-  const bool good = impulse_contacts_solve(c, k, &c->start, impulse_contacts_approach,
-                                           impulse_contacts_near(c, k->e->t, h), h, v);
-  if (good && c->drives != NULL) perp_drives_accept(c->drives, h);
+  if (contacts->drives != NULL) perp_drives_half(contacts->drives, PERP_DRIVES_START);
+  if (contacts->islands == NULL) return perp_drives_step(contacts->drives, system, h, v);
+  const bool good = impulse_contacts_solve(contacts, system, &contacts->start,
+                                           impulse_contacts_approach,
+                                           impulse_contacts_near(contacts, system->e->t, h), h, v);
+  if (good && contacts->drives != NULL) perp_drives_accept(contacts->drives, h);
   return good;
 }
 
@@ -358,15 +366,16 @@ bool perp_impulse_contacts_correct(perp_impulse_contacts *c, perp_constrained *k
 }
 
 /* Contacts of the end that touch: their gap is closed, or they were kept from penetrating. */
-static void impulse_contacts_touch(perp_impulse_contacts *c)
+static void impulse_contacts_touch(perp_impulse_contacts *contacts)
 {
-  const set *s = &c->start;
-  for (int i = 0, j = 0; i < c->end.n; i++) {
-    const perp_contact *x = &c->end.contact[i];
-    while (j < s->n && s->contact[j].id < x->id) j++;
-    const bool pressed = j < s->n && s->contact[j].id == x->id && s->kept[j] &&
+  const set *s = &contacts->start;
+  for (int i = 0, j = 0; i < contacts->end.n; i++) {
+    const perp_contact *contact = &contacts->end.contact[i];
+    while (j < s->n && s->contact[j].id < contact->id) j++;
+    const bool pressed = j < s->n && s->contact[j].id == contact->id && s->kept[j] &&
                          perp_dot(3, s->impulse + 3 * (size_t)j, s->contact[j].n) > 0;
-    c->end.kept[i] = x->gap <= c->slop || (pressed && x->gap <= 1e-6 * c->size);
+    contacts->end.kept[i] = contact->gap <= contacts->slop ||
+                            (pressed && contact->gap <= 1e-6 * contacts->size);
   }
 }
 
@@ -384,31 +393,33 @@ bool perp_impulse_contacts_finish(perp_impulse_contacts *c, perp_constrained *k,
 
 /* ---- reports ---- */
 
-static bool impulse_contacts_room(perp_impulse_contacts *c, perp_constrained *k)
+static bool impulse_contacts_room(perp_impulse_contacts *contacts, perp_constrained *system)
 {
-  const int n = c->start.n + c->end.n;
-  if (n <= c->cap) return true;
+  const int n = contacts->start.n + contacts->end.n;
+  if (n <= contacts->cap) return true;
   const size_t cap = (size_t)n + (size_t)n / 2 + 16;
-  c->n_shown = c->n_last[0] = c->n_last[1] = c->cap = 0;
-  free(c->shown);
-  free(c->shown_impulse);
-  c->shown = malloc(cap * sizeof *c->shown);
-  c->shown_impulse = malloc(3 * cap * sizeof *c->shown_impulse);
+  contacts->n_shown = contacts->n_last[0] = contacts->n_last[1] = contacts->cap = 0;
+  free(contacts->shown);
+  free(contacts->shown_impulse);
+  contacts->shown = malloc(cap * sizeof *contacts->shown);
+  contacts->shown_impulse = malloc(3 * cap * sizeof *contacts->shown_impulse);
   for (int i = 0; i < 2; i++) {
-    free(c->last[i]);
-    c->last[i] = malloc(cap * sizeof *c->last[i]);
+    free(contacts->last[i]);
+    contacts->last[i] = malloc(cap * sizeof *contacts->last[i]);
   }
-  if (c->shown != NULL && c->shown_impulse != NULL && c->last[0] != NULL && c->last[1] != NULL)
-    c->cap = (int)cap;
+  if (contacts->shown != NULL && contacts->shown_impulse != NULL && contacts->last[0] != NULL &&
+      contacts->last[1] != NULL)
+    contacts->cap = (int)cap;
   else
-    k->status = PERP_FAIL(k->ctx, PERP_ERR_NOMEM, "no memory for %d contacts", n);
-  return c->cap > 0;
+    system->status = PERP_FAIL(system->ctx, PERP_ERR_NOMEM, "no memory for %d contacts", n);
+  return contacts->cap > 0;
 }
 
-static void impulse_contacts_show(perp_impulse_contacts *c, const perp_contact *x, const double *P)
+static void impulse_contacts_show(perp_impulse_contacts *contacts, const perp_contact *contact,
+                                  const double *P)
 {
-  c->shown[c->n_shown] = *x;
-  memcpy(c->shown_impulse + 3 * (size_t)c->n_shown++, P, 3 * sizeof *P);
+  contacts->shown[contacts->n_shown] = *contact;
+  memcpy(contacts->shown_impulse + 3 * (size_t)contacts->n_shown++, P, 3 * sizeof *P);
 }
 
 bool perp_impulse_contacts_accept(perp_impulse_contacts *c, perp_constrained *k, double h)
@@ -449,31 +460,32 @@ bool perp_impulse_contacts_accept(perp_impulse_contacts *c, perp_constrained *k,
   return true;
 }
 
-void perp_impulse_contacts_info(const perp_impulse_contacts *c, perp_step_info *info)
+void perp_impulse_contacts_info(const perp_impulse_contacts *contacts, perp_step_info *info)
 {
-  info->n_contacts = c->n_shown;
-  info->contacts = c->n_shown > 0 ? c->shown : NULL;
-  info->impulse = c->n_shown > 0 ? c->shown_impulse : NULL;
-  info->drive = c->drives != NULL ? c->force : NULL;
+  info->n_contacts = contacts->n_shown;
+  info->contacts = contacts->n_shown > 0 ? contacts->shown : NULL;
+  info->impulse = contacts->n_shown > 0 ? contacts->shown_impulse : NULL;
+  info->drive = contacts->drives != NULL ? contacts->force : NULL;
 }
 
-const perp_contact_count *perp_impulse_contacts_count(const perp_impulse_contacts *c)
+const perp_contact_count *perp_impulse_contacts_count(const perp_impulse_contacts *contacts)
 {
-  return c->islands != NULL ? perp_islands_count(c->islands) : perp_drives_count(c->drives);
+  return contacts->islands != NULL ? perp_islands_count(contacts->islands)
+                                   : perp_drives_count(contacts->drives);
 }
 
-void perp_impulse_contacts_observe(perp_impulse_contacts *c, perp_contact_observer *observer,
+void perp_impulse_contacts_observe(perp_impulse_contacts *contacts, perp_contact_observer *observer,
                                    void *user)
 {
-  if (c->islands != NULL)
-    perp_islands_observe(c->islands, observer, user);
+  if (contacts->islands != NULL)
+    perp_islands_observe(contacts->islands, observer, user);
   else
-    perp_drives_observe(c->drives, observer, user);
+    perp_drives_observe(contacts->drives, observer, user);
 }
 
-void perp_impulse_contacts_times(const perp_impulse_contacts *c, perp_times *times)
+void perp_impulse_contacts_times(const perp_impulse_contacts *contacts, perp_times *times)
 {
-  times->collision = c->collision_s;
-  times->lcp = c->lcp_s;
-  times->integrate -= c->collision_s + c->lcp_s;
+  times->collision = contacts->collision_s;
+  times->lcp = contacts->lcp_s;
+  times->integrate -= contacts->collision_s + contacts->lcp_s;
 }

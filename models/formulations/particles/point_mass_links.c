@@ -11,8 +11,8 @@ perp_status perp_point_mass_links(perp_ctx *ctx, workspace *work)
   bool breaks = false;
   work->n_links = 0;
   work->reports = true;
-  for (int i = 0; i < model->n_joints; i++) {
-    const perp_joint_def *def = &model->joint_def[i];
+  for (int joint = 0; joint < model->n_joints; joint++) {
+    const perp_joint_def *def = &model->joint_def[joint];
     const bool hinge = def->kind == PERP_JOINT_HINGE && model->dim == 3;
     if (def->kind == PERP_JOINT_CURVE) work->reports = false;
     breaks |= def->strength > 0;
@@ -21,13 +21,13 @@ perp_status perp_point_mass_links(perp_ctx *ctx, workspace *work)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "formulation point-mass supports ball, hinge, distance and curve joints "
                        "only: joint %d is a %s joint",
-                       i, perp_joint_name(def));
+                       joint, perp_joint_name(def));
     for (int n = 0; n < (hinge ? 2 : 1); n++) {
       link *k = &work->link[work->n_links++];
       *k = (link){ .a = def->a,
                    .b = def->b,
-                   .joint = i,
-                   .curve = model->curve[i],
+                   .joint = joint,
+                   .curve = model->curve[joint],
                    .distance = def->kind == PERP_JOINT_DISTANCE,
                    .second = n == 1,
                    .length = def->length };

@@ -64,10 +64,10 @@ static int lu_edges(const struct perp_point_mass_lu *lu, int *edge)
 {
   const perp_model *model = lu->model;
   int n = 0;
-  for (int j = 0; j < model->n_joints; j++) {
-    const perp_joint_def *def = &model->joint_def[j];
-    const int own = lu->node[model->n_bodies + j];
-    for (int k = -2; k < j; k++) {
+  for (int joint = 0; joint < model->n_joints; joint++) {
+    const perp_joint_def *def = &model->joint_def[joint];
+    const int own = lu->node[model->n_bodies + joint];
+    for (int k = -2; k < joint; k++) {
       int other = -1;
       if (k < 0) {
         const int i = k == -2 ? def->a : def->b;
@@ -107,9 +107,9 @@ static perp_status lu_pattern(perp_ctx *ctx, struct perp_point_mass_lu *lu)
     lu->node[i] = n == 0 ? -1 : nodes;
     if (n > 0) size[nodes++] = n * (n + 1) / 2;
   }
-  for (int j = 0; size != NULL && j < model->n_joints; j++) {
-    lu->node[model->n_bodies + j] = nodes;
-    size[nodes++] = lu_joint_rows(model, j);
+  for (int joint = 0; size != NULL && joint < model->n_joints; joint++) {
+    lu->node[model->n_bodies + joint] = nodes;
+    size[nodes++] = lu_joint_rows(model, joint);
   }
   const int n = size != NULL ? lu_edges(lu, NULL) : 0;
   if (size != NULL) edge = calloc(2 * (size_t)n + 1, sizeof *edge);
@@ -150,27 +150,28 @@ void perp_point_mass_lu_close(workspace *work)
 /* ---- rows ---- */
 
 /* van Overveld and Barenbrug 1995, eq. 12: lengths and angles of the vectors of body i */
-static void lu_rigidity(const workspace *work, int i, row *r)
+static void lu_rigidity(const workspace *work, int i, row *line)
 {
   const body *b = &work->body[i];
   const double *x = work->x[i].B, *x1 = work->x1[i].B;
   for (int j = 0; j < b->n; j++)
-    for (int k = 0; k <= j; k++, r++) {
+    for (int k = 0; k <= j; k++, line++) {
       const double scale = sqrt(b->gamma[j] * b->gamma[k]);
-      *r = (row){ .body = { i, -1 }, .link = -1 };
-      r->C = (perp_dot(3, x1 + 3 * j, x1 + 3 * k) - (j == k ? b->gamma[j] : 0)) / scale;
-      r->sum = work->rigid + 6 * i + (j == k ? j : 6 - j - k);
+      *line = (row){ .body = { i, -1 }, .link = -1 };
+      line->C = (perp_dot(3, x1 + 3 * j, x1 + 3 * k) - (j == k ? b->gamma[j] : 0)) / scale;
+      line->sum = work->rigid + 6 * i + (j == k ? j : 6 - j - k);
       for (int c = 0; c < 3; c++) {
-        r->G[0].B[c + 3 * j] += x1[c + 3 * k] / scale;
-        r->G[0].B[c + 3 * k] += x1[c + 3 * j] / scale;
-        r->W[0].B[c + 3 * j] = x[c + 3 * k];
-        r->W[0].B[c + 3 * k] = x[c + 3 * j];
+        line->G[0].B[c + 3 * j] += x1[c + 3 * k] / scale;
+        line->G[0].B[c + 3 * k] += x1[c + 3 * j] / scale;
+        line->W[0].B[c + 3 * j] = x[c + 3 * k];
+        line->W[0].B[c + 3 * k] = x[c + 3 * j];
       }
     }
 }
 
 /* What a force d on body a and -d on body b of link k displaces. */
-static void lu_force(const workspace *work, const link *k, const double d[3], double scale, row *r)
+static void lu_force(const workspace *work, const link *k, const double d[3], double scale,
+                     row *line)
 {
   const int index[2] = { k->a, k->b };
   const double *const arm[2] = { k->ra, k->rb };
@@ -179,34 +180,34 @@ static void lu_force(const workspace *work, const link *k, const double d[3], do
     for (int c = 0; c < 3; c++) F[c] = side == 0 ? d[c] : -d[c];
     if (index[side] < 0) continue;
     perp_cross(arm[side], F, torque);
-    perp_point_mass_move(work, index[side], F, torque, scale, &r->W[side]);
+    perp_point_mass_move(work, index[side], F, torque, scale, &line->W[side]);
   }
 }
 
 /* The gradient of d . (p_b - p_a), with p_a at rho_a. */
 static void lu_gradient(const workspace *work, const link *k, const double rho_a[3],
-                        const double d[3], row *r)
+                        const double d[3], row *line)
 {
   const int index[2] = { k->a, k->b };
   const double *const rho[2] = { rho_a, k->rho_b };
   for (int side = 0; side < 2; side++)
     for (int c = 0; c < 3 && index[side] >= 0; c++) {
       const double along = side == 0 ? -d[c] : d[c];
-      r->G[side].c[c] += along;
+      line->G[side].c[c] += along;
       for (int j = 0; j < work->body[index[side]].n; j++)
-        r->G[side].B[c + 3 * j] += rho[side][j] * along;
+        line->G[side].B[c + 3 * j] += rho[side][j] * along;
     }
 }
 
 /* d . (p_b - p_a) = C, with a force along d */
 static void lu_point(const workspace *work, int l, const double d[3], const double gap[3],
-                     double scale, row *r)
+                     double scale, row *line)
 {
   const link *k = &work->link[l];
-  r->C += perp_dot(3, d, gap);
-  lu_gradient(work, k, k->rho_a, d, r);
-  lu_force(work, k, d, scale, r);
-  memcpy(r->d[l - r->link], d, sizeof r->d[0]);
+  line->C += perp_dot(3, d, gap);
+  lu_gradient(work, k, k->rho_a, d, line);
+  lu_force(work, k, d, scale, line);
+  memcpy(line->d[l - line->link], d, sizeof line->d[0]);
 }
 
 /* unit vectors across t */
@@ -223,7 +224,7 @@ static void lu_across(const double t[3], double e[2][3])
   perp_cross(t, e[0], e[1]);
 }
 
-static void lu_curve(const workspace *work, int l, const double pb[3], double scale, row *r)
+static void lu_curve(const workspace *work, int l, const double pb[3], double scale, row *line)
 {
   const link *k = &work->link[l];
   double gap[3], t1[3], rho_a[3] = { 0 }, e[2][3] = { { -k->n[1], k->n[0], 0 } };
@@ -234,19 +235,19 @@ static void lu_curve(const workspace *work, int l, const double pb[3], double sc
     rho_a[j] = perp_dot(3, from, work->x1[k->a].B + 3 * j) / work->body[k->a].gamma[j];
   }
   if (work->model->dim == 3) lu_across(k->n, e);
-  for (int i = 0; i < work->model->dim - 1; i++, r++) {
+  for (int i = 0; i < work->model->dim - 1; i++, line++) {
     double d[3];
     const double along = perp_dot(3, e[i], t1);
     for (int c = 0; c < 3; c++) d[c] = e[i][c] - along * t1[c]; /* the foot moves along t1 */
-    r->link = l;
-    r->C = perp_dot(3, e[i], gap);
-    lu_gradient(work, k, rho_a, d, r);
-    lu_force(work, k, e[i], scale, r);
-    memcpy(r->d[0], e[i], sizeof e[i]);
+    line->link = l;
+    line->C = perp_dot(3, e[i], gap);
+    lu_gradient(work, k, rho_a, d, line);
+    lu_force(work, k, e[i], scale, line);
+    memcpy(line->d[0], e[i], sizeof e[i]);
   }
 }
 
-static void lu_hinge(const workspace *work, int l, double gap[2][3], double scale, row *r)
+static void lu_hinge(const workspace *work, int l, double gap[2][3], double scale, row *line)
 {
   const link *k = &work->link[l];
   double axis[3], e[2][3];
@@ -254,21 +255,21 @@ static void lu_hinge(const workspace *work, int l, double gap[2][3], double scal
   const double size = sqrt(perp_dot(3, axis, axis));
   for (int c = 0; c < 3; c++) axis[c] /= size;
   lu_across(axis, e);
-  for (int i = 0; i < 5; i++) r[i].link = l;
+  for (int i = 0; i < 5; i++) line[i].link = l;
   for (int second = 0; second < 2; second++) {
     for (int i = 0; i < 2; i++)
-      lu_point(work, l + second, e[i], gap[second], scale, r + 2 * second + i);
-    lu_point(work, l + second, axis, gap[second], scale, r + 4);
+      lu_point(work, l + second, e[i], gap[second], scale, line + 2 * second + i);
+    lu_point(work, l + second, axis, gap[second], scale, line + 4);
   }
 }
 
 /* The rows of the joint whose first link is l. */
-static void lu_joint(const workspace *work, int l, double scale, row *r)
+static void lu_joint(const workspace *work, int l, double scale, row *line)
 {
   const link *k = &work->link[l];
   const int n = lu_joint_rows(work->model, k->joint);
   double gap[2][3], pa[3], pb[3];
-  for (int i = 0; i < n; i++) r[i] = (row){ .body = { k->a, k->b }, .link = -1 };
+  for (int i = 0; i < n; i++) line[i] = (row){ .body = { k->a, k->b }, .link = -1 };
   if (perp_point_mass_released(work, k)) return;
   for (int second = 1; second >= 0; second--) {
     const link *x = k + (second == 1 && n == 5);
@@ -277,24 +278,24 @@ static void lu_joint(const workspace *work, int l, double scale, row *r)
     for (int c = 0; c < 3; c++) gap[second][c] = pb[c] - pa[c];
   }
   if (k->curve != NULL) {
-    lu_curve(work, l, pb, scale, r);
+    lu_curve(work, l, pb, scale, line);
   } else if (n == 5) {
-    lu_hinge(work, l, gap, scale, r);
+    lu_hinge(work, l, gap, scale, line);
   } else if (k->distance) {
     double d[3];
     const double length = sqrt(perp_dot(3, gap[0], gap[0]));
     for (int c = 0; c < 3; c++) d[c] = gap[0][c] / length;
-    r->link = l;
-    r->C = length - k->length;
-    lu_gradient(work, k, k->rho_a, d, r);
-    lu_force(work, k, k->n, scale, r);
-    memcpy(r->d[0], k->n, sizeof r->d[0]);
+    line->link = l;
+    line->C = length - k->length;
+    lu_gradient(work, k, k->rho_a, d, line);
+    lu_force(work, k, k->n, scale, line);
+    memcpy(line->d[0], k->n, sizeof line->d[0]);
   } else {
     for (int i = 0; i < n; i++) {
       double d[3] = { 0 };
       d[i] = 1;
-      r[i].link = l;
-      lu_point(work, l, d, gap[0], scale, r + i);
+      line[i].link = l;
+      lu_point(work, l, d, gap[0], scale, line + i);
     }
   }
 }
@@ -314,10 +315,10 @@ static double lu_rows(workspace *work, double scale)
       lu_joint(work, l, scale,
                lu->row + lu->local.first[lu->node[model->n_bodies + work->link[l].joint]]);
   for (int i = 0; i < lu->local.n; i++) {
-    const row *r = &lu->row[i];
-    const double size = r->sum != NULL ? 1 : model->size;
-    if (!isfinite(r->C)) return (double)NAN;
-    worst = fmax(worst, fabs(r->C) / size);
+    const row *line = &lu->row[i];
+    const double size = line->sum != NULL ? 1 : model->size;
+    if (!isfinite(line->C)) return (double)NAN;
+    worst = fmax(worst, fabs(line->C) / size);
   }
   return worst;
 }

@@ -149,12 +149,12 @@ void perp_penalty_contacts_restart(perp_penalty_contacts *contacts)
 
 /* Ends of its spring in the world, and their middle. */
 static void penalty_contacts_ends(const perp_penalty_contacts *contacts, const perp_eval *eval,
-                                  const memory *m, double end[2][3], double middle[3])
+                                  const memory *last, double end[2][3], double middle[3])
 {
   for (int side = 0; side < 2; side++) {
-    const perp_pose *pose = &eval->pose[m->body[side]];
+    const perp_pose *pose = &eval->pose[last->body[side]];
     end[side][0] = end[side][1] = end[side][2] = 0;
-    perp_turn(contacts->model->dim, pose->R, m->arm[side], end[side]);
+    perp_turn(contacts->model->dim, pose->R, last->arm[side], end[side]);
     for (int k = 0; k < contacts->model->dim; k++) end[side][k] += pose->x[k];
   }
   for (int k = 0; k < 3; k++) middle[k] = 0.5 * (end[0][k] + end[1][k]);
@@ -170,14 +170,14 @@ static memory *penalty_contacts_nearest(const perp_penalty_contacts *contacts,
   memory *found = NULL;
   perp_contact_middle(contact, middle);
   for (int k = first; k < end; k++) {
-    memory *m = &contacts->before[k];
-    if (m->used) continue;
-    penalty_contacts_ends(contacts, eval, m, ends, place);
+    memory *last = &contacts->before[k];
+    if (last->used) continue;
+    penalty_contacts_ends(contacts, eval, last, ends, place);
     for (int l = 0; l < 3; l++) place[l] -= middle[l];
     const double d = sqrt(perp_dot(3, place, place));
     if (!(d < best)) continue;
     best = d;
-    found = m;
+    found = last;
   }
   return found;
 }
@@ -206,12 +206,12 @@ static void penalty_contacts_each(perp_penalty_contacts *contacts, const perp_ev
     }
     for (int l = i, k = first; l < stop; l++) {
       while (k < end && contacts->before[k].id < contacts->found.contact[l].id) k++;
-      memory *m = k < end && contacts->before[k].id == contacts->found.contact[l].id
-                      ? &contacts->before[k]
-                      : penalty_contacts_nearest(contacts, eval, &contacts->found.contact[l], first,
-                                                 end);
-      if (m != NULL) m->used = true;
-      visit(contacts, eval, l, m, user);
+      memory *last = k < end && contacts->before[k].id == contacts->found.contact[l].id
+                         ? &contacts->before[k]
+                         : penalty_contacts_nearest(contacts, eval, &contacts->found.contact[l],
+                                                    first, end);
+      if (last != NULL) last->used = true;
+      visit(contacts, eval, l, last, user);
     }
     first = end;
   }
@@ -411,11 +411,11 @@ typedef struct acceptance {
 } acceptance;
 
 /* Work on the bodies in a step: mean force times mean velocity. */
-static double penalty_contacts_work(const memory *m, double h, const double force[3],
+static double penalty_contacts_work(const memory *last, double h, const double force[3],
                                     const double u[3])
 {
   double work = 0;
-  for (int k = 0; k < 3; k++) work += 0.25 * h * (m->force[k] + force[k]) * (m->u[k] + u[k]);
+  for (int k = 0; k < 3; k++) work += 0.25 * h * (last->force[k] + force[k]) * (last->u[k] + u[k]);
   return work;
 }
 
@@ -497,17 +497,18 @@ static void penalty_contacts_close(perp_penalty_contacts *contacts, const perp_e
 {
   static const double none[3] = { 0 };
   for (int k = 0; k < contacts->n_before; k++) {
-    memory *m = &contacts->before[k];
+    memory *last = &contacts->before[k];
     double end[2][3], middle[3], r[2][3] = { { 0 } }, u[3];
-    if (m->used) continue;
-    penalty_contacts_ends(contacts, eval, m, end, middle);
+    if (last->used) continue;
+    penalty_contacts_ends(contacts, eval, last, end, middle);
     for (int side = 0; side < 2; side++)
-      for (int l = 0; l < contacts->model->dim && m->body[side] >= 0; l++)
-        r[side][l] = middle[l] - eval->pose[m->body[side]].x[l];
-    penalty_contacts_velocity(contacts->twist, m->body, r, u);
-    for (int l = 0; l < 3; l++) u[l] += m->belt[l];
-    const double mass = 1 / penalty_contacts_admittance(contacts, eval, m->body, r, m->n);
-    all->passive &= perp_penalty_ledger_add(&m->ledger, penalty_contacts_work(m, all->h, none, u),
+      for (int l = 0; l < contacts->model->dim && last->body[side] >= 0; l++)
+        r[side][l] = middle[l] - eval->pose[last->body[side]].x[l];
+    penalty_contacts_velocity(contacts->twist, last->body, r, u);
+    for (int l = 0; l < 3; l++) u[l] += last->belt[l];
+    const double mass = 1 / penalty_contacts_admittance(contacts, eval, last->body, r, last->n);
+    all->passive &= perp_penalty_ledger_add(&last->ledger,
+                                            penalty_contacts_work(last, all->h, none, u),
                                             penalty_contacts_least(contacts, mass));
   }
 }

@@ -53,8 +53,8 @@ perp_status perp_penalty_drives_create(perp_ctx *ctx, const perp_model *model,
   *out = NULL;
   PERP_TRY(perp_workspace_create(ctx, "penalty", &like, sizeof like, penalty_drives_layout, &ws));
   *out = ws;
-  for (int i = 0; i < model->n_drives; i++)
-    (*out)->factor[i] = perp_penalty_factor(model->drive_def[i].restitution);
+  for (int drive = 0; drive < model->n_drives; drive++)
+    (*out)->factor[drive] = perp_penalty_factor(model->drive_def[drive].restitution);
   perp_penalty_drives_restart(*out);
   return PERP_OK;
 }
@@ -67,8 +67,8 @@ void perp_penalty_drives_destroy(perp_penalty_drives *drives)
 void perp_penalty_drives_restart(perp_penalty_drives *drives)
 {
   drives->fresh = true;
-  for (int i = 0; i < drives->model->n_drives; i++)
-    drives->memory[i] = (drive_memory){ .approach = { -1, -1 } };
+  for (int drive = 0; drive < drives->model->n_drives; drive++)
+    drives->memory[drive] = (drive_memory){ .approach = { -1, -1 } };
   memset(drives->force, 0, (size_t)drives->model->n_drives * sizeof *drives->force);
 }
 
@@ -150,8 +150,8 @@ static drive_look penalty_drives_look_at(const perp_penalty_drives *drives, cons
 void perp_penalty_drives_force(perp_penalty_drives *drives, const perp_eval *eval, double t,
                                const double *v, double *f)
 {
-  for (int i = 0; i < drives->model->n_drives; i++) {
-    const drive_look at = penalty_drives_look_at(drives, eval, t, v, i);
+  for (int drive = 0; drive < drives->model->n_drives; drive++) {
+    const drive_look at = penalty_drives_look_at(drives, eval, t, v, drive);
     perp_island_row_apply(drives->model, &at.row, at.force, f);
   }
 }
@@ -200,11 +200,11 @@ void perp_penalty_drives_stiffness(const perp_penalty_drives *drives, const perp
                                    const double *x, double *stiffness, double *damping)
 {
   const perp_model *model = drives->model;
-  for (int i = 0; i < model->n_drives; i++) {
-    const perp_drive_def *def = &model->drive_def[i];
+  for (int drive = 0; drive < model->n_drives; drive++) {
+    const perp_drive_def *def = &model->drive_def[drive];
     const bool servo = perp_drive_is_servo(def);
-    perp_island_row row = { .body = { model->drive[i].a, model->drive[i].b } };
-    perp_drive_row(model, eval, i, row.J[0], row.J[1]);
+    perp_island_row row = { .body = { model->drive[drive].a, model->drive[drive].b } };
+    perp_drive_row(model, eval, drive, row.J[0], row.J[1]);
     const double rate = perp_island_row_product(model, &row, x),
                  mass = penalty_drives_mass(model, &row);
     const double k = drives->law.stiffness, root = 2 * sqrt(k * mass);
@@ -218,7 +218,7 @@ void perp_penalty_drives_stiffness(const perp_penalty_drives *drives, const perp
       D += drives->damping;
     } else if (def->lower > -HUGE_VAL || def->upper < HUGE_VAL) {
       K += k;
-      D += drives->factor[i] > 0 ? drives->law.damping_ratio * root : 0;
+      D += drives->factor[drive] > 0 ? drives->law.damping_ratio * root : 0;
     }
     perp_island_row_apply(model, &row, K * rate, stiffness);
     perp_island_row_apply(model, &row, D * rate, damping);

@@ -14,18 +14,18 @@ static const char *penalty_found_name(const perp_model *model, int shape)
 
 static perp_status penalty_found_serves(perp_ctx *ctx, const perp_penalty_found *found)
 {
-  for (int b = 1; b < found->model->n_shapes; b++)
-    for (int a = 0; a < b; a++)
-      if (perp_collision_may_touch(found->collision, a, b) &&
-          !perp_overlap_serves(found->model, a, b) &&
+  for (int shape = 1; shape < found->model->n_shapes; shape++)
+    for (int a = 0; a < shape; a++)
+      if (perp_collision_may_touch(found->collision, a, shape) &&
+          !perp_overlap_serves(found->model, a, shape) &&
           !(found->model->shape_def[a].kind == PERP_SHAPE_PLANE &&
-            found->model->shape_def[b].kind == PERP_SHAPE_PLANE))
+            found->model->shape_def[shape].kind == PERP_SHAPE_PLANE))
         return PERP_FAIL(
             ctx, PERP_ERR_UNSUPPORTED,
             "penalty:overlap=volume: the overlap of shape %d (%s) and shape %d (%s) has no closed "
             "form; it has one for a plane with a sphere, box, polytope or ellipsoid, and for two "
             "spheres: use overlap=depth",
-            a, penalty_found_name(found->model, a), b, penalty_found_name(found->model, b));
+            a, penalty_found_name(found->model, a), shape, penalty_found_name(found->model, shape));
   return PERP_OK;
 }
 

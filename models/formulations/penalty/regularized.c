@@ -55,25 +55,25 @@ typedef struct workspace {
   double *S; /* [m] */
 } workspace;
 
-static void regularized_prepare(perp_stepping *s, double h, const double *v)
+static void regularized_prepare(perp_stepping *stepping, double h, const double *v)
 {
-  workspace *w = (workspace *)s;
-  const perp_model *model = s->k.model;
-  const double alpha = perp_compliance_alpha(&w->o.contact.compliance, h),
-               soft = perp_compliance_softness(&w->o.contact.compliance, h);
+  workspace *work = (workspace *)stepping;
+  const perp_model *model = stepping->k.model;
+  const double alpha = perp_compliance_alpha(&work->o.contact.compliance, h),
+               soft = perp_compliance_softness(&work->o.contact.compliance, h);
   (void)v;
   for (int i = 0; i < model->m; i++) {
-    s->k.c[i] = -alpha * s->k.e->C[i];
-    w->S[i] = soft + model->soft.softness[i];
+    stepping->k.c[i] = -alpha * stepping->k.e->C[i];
+    work->S[i] = soft + model->soft.softness[i];
   }
-  s->k.factored = NULL; /* S depends on h */
+  stepping->k.factored = NULL; /* S depends on h */
 }
 
-static void regularized_layout(void *ws, perp_arena *a)
+static void regularized_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  perp_stepping_layout(ws, a);
-  w->S = PERP_CARVE(a, double, w->s.k.model->m);
+  workspace *work = ws;
+  perp_stepping_layout(ws, arena);
+  work->S = PERP_CARVE(arena, double, work->s.k.model->m);
 }
 
 static perp_status regularized_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,

@@ -64,24 +64,24 @@ struct reduced {
   double total;
 };
 
-static void reduced_layout(void *ws, perp_arena *a)
+static void reduced_layout(void *ws, perp_arena *arena)
 {
-  struct reduced *w = ws;
-  const perp_model *model = w->tree->model;
+  struct reduced *work = ws;
+  const perp_model *model = work->tree->model;
   const int nq = perp_model_nq(model), nv = perp_model_nv(model);
-  perp_eval_layout(&w->eval, model, a);
-  w->q = PERP_CARVE(a, double, w->tree->nq);
-  PERP_DOUBLES(a, w->tree->nu, &w->u, &w->du);
-  w->off = PERP_CARVE(a, double, w->loops.m);
-  perp_reduced_loops_layout(&w->loops, a);
-  PERP_DOUBLES(a, nq, &w->qm, &w->qf);
-  PERP_DOUBLES(a, nv, &w->vm, &w->vf, &w->f);
-  w->stale = PERP_CARVE(a, bool, 1);
+  perp_eval_layout(&work->eval, model, arena);
+  work->q = PERP_CARVE(arena, double, work->tree->nq);
+  PERP_DOUBLES(arena, work->tree->nu, &work->u, &work->du);
+  work->off = PERP_CARVE(arena, double, work->loops.m);
+  perp_reduced_loops_layout(&work->loops, arena);
+  PERP_DOUBLES(arena, nq, &work->qm, &work->qf);
+  PERP_DOUBLES(arena, nv, &work->vm, &work->vf, &work->f);
+  work->stale = PERP_CARVE(arena, bool, 1);
 }
 
-static double reduced_clock(const struct reduced *w)
+static double reduced_clock(const struct reduced *work)
 {
-  return w->timed ? perp_clock_wall() : 0;
+  return work->timed ? perp_clock_wall() : 0;
 }
 
 /* f at (q, u), whose kinematics are left in the tree */
@@ -119,20 +119,20 @@ static perp_ode_answer reduced_deriv(void *user, double t, double h, const doubl
 static bool reduced_momentum(void *user, double t, const double *q, const double *u, double *p,
                              double *g)
 {
-  struct reduced *w = user;
-  const double start = reduced_clock(w);
-  reduced_forces(w, t, q, u, false);
-  perp_reduced_momentum(w->tree, u, w->f, p, g);
-  w->times.assembly += reduced_clock(w) - start;
-  return perp_all_finite(w->tree->nu, p) && perp_all_finite(w->tree->nu, g);
+  struct reduced *work = user;
+  const double start = reduced_clock(work);
+  reduced_forces(work, t, q, u, false);
+  perp_reduced_momentum(work->tree, u, work->f, p, g);
+  work->times.assembly += reduced_clock(work) - start;
+  return perp_all_finite(work->tree->nu, p) && perp_all_finite(work->tree->nu, g);
 }
 
 static bool reduced_velocity(void *user, const double *p, double *u)
 {
-  struct reduced *w = user;
-  const double start = reduced_clock(w);
-  const bool done = perp_reduced_velocity(w->tree, p, u);
-  w->times.kkt += reduced_clock(w) - start;
+  struct reduced *work = user;
+  const double start = reduced_clock(work);
+  const bool done = perp_reduced_velocity(work->tree, p, u);
+  work->times.kkt += reduced_clock(work) - start;
   return done;
 }
 
@@ -181,28 +181,29 @@ static perp_ode_answer reduced_close(struct reduced *w, double t, double slack, 
 
 static perp_ode_answer reduced_accept(void *user, double t, double *q, double *u)
 {
-  struct reduced *w = user;
-  perp_reduced_loops *l = &w->loops;
-  perp_ode_answer answer = reduced_close(w, t, w->slack, ROUNDING, q, u);
+  struct reduced *work = user;
+  perp_reduced_loops *loops = &work->loops;
+  perp_ode_answer answer = reduced_close(work, t, work->slack, ROUNDING, q, u);
   if (answer != PERP_ODE_FAILED &&
-      perp_reduced_loops_left(l) > fmax(LEFT_OUT, w->slack) * w->tree->model->size) {
-    l->m = l->all; /* the start was a singular position: a row is needed */
-    l->chosen = false;
-    answer = reduced_close(w, t, w->slack, ROUNDING, q, u);
+      perp_reduced_loops_left(loops) > fmax(LEFT_OUT, work->slack) * work->tree->model->size) {
+    loops->m = loops->all; /* the start was a singular position: a row is needed */
+    loops->chosen = false;
+    answer = reduced_close(work, t, work->slack, ROUNDING, q, u);
   }
-  if (answer == PERP_ODE_FAILED || (l->chosen && l->m == l->all)) return answer;
-  reduced_forces(w, t, q, u, false);
-  memset(w->du, 0, (size_t)w->tree->nu * sizeof *w->du);
-  if (!perp_reduced_velocity(w->tree, w->du, w->du)) return PERP_ODE_FAILED;
-  perp_reduced_loops_choose(l);
+  if (answer == PERP_ODE_FAILED || (loops->chosen && loops->m == loops->all)) return answer;
+  reduced_forces(work, t, q, u, false);
+  memset(work->du, 0, (size_t)work->tree->nu * sizeof *work->du);
+  if (!perp_reduced_velocity(work->tree, work->du, work->du)) return PERP_ODE_FAILED;
+  perp_reduced_loops_choose(loops);
   return answer;
 }
 
 /* a thousandth of the tolerance: the errors that stay in the history are larger */
 static perp_ode_answer reduced_onto(void *user, double t, double *q, double *u)
 {
-  struct reduced *w = user;
-  const perp_ode_answer answer = reduced_close(w, t, 0, fmax(ROUNDING, 1e-4 * w->slack), q, u);
+  struct reduced *work = user;
+  const perp_ode_answer answer = reduced_close(work, t, 0, fmax(ROUNDING, 1e-4 * work->slack), q,
+                                               u);
   return answer == PERP_ODE_CHANGED ? PERP_ODE_OK : answer;
 }
 
@@ -228,25 +229,26 @@ static void reduced_project(void *user, double *q)
 
 static void reduced_destroy(void *ws)
 {
-  struct reduced *w = ws;
-  if (w == NULL) return;
-  perp_reduced_step_destroy(w->steps);
-  if (w->ode != NULL) perp_ode_destroy(w->ode);
-  free(w->tree);
-  free(w);
+  struct reduced *work = ws;
+  if (work == NULL) return;
+  perp_reduced_step_destroy(work->steps);
+  if (work->ode != NULL) perp_ode_destroy(work->ode);
+  free(work->tree);
+  free(work);
 }
 
 static perp_status reduced_create_steps(perp_ctx *ctx, const perp_model *model,
                                         const perp_parts *parts, double h, void **ws)
 {
-  const opts *o = parts->formulation.opts;
-  struct reduced *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for formulation reduced");
-  const perp_status status = perp_reduced_step_create(ctx, model, parts, &o->contact, h, &w->steps);
+  const opts *chosen = parts->formulation.opts;
+  struct reduced *work = calloc(1, sizeof *work);
+  if (work == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for formulation reduced");
+  const perp_status status = perp_reduced_step_create(ctx, model, parts, &chosen->contact, h,
+                                                      &work->steps);
   if (status == PERP_OK)
-    *ws = w;
+    *ws = work;
   else
-    free(w);
+    free(work);
   return status;
 }
 
@@ -304,47 +306,47 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
 static perp_status reduced_restart(perp_ctx *ctx, void *ws, double t, const double *q,
                                    const double *v)
 {
-  struct reduced *w = ws;
-  if (w->steps != NULL) return perp_stepping_restart(ctx, w->steps, t, q, v);
-  perp_reduced_from_model(w->tree, q, v, w->q, w->u);
-  *w->stale = true;
-  w->loops.m = w->loops.all;
-  w->loops.chosen = false;
-  w->times = (perp_times){ 0 };
-  w->total = 0;
-  return perp_ode_restart(ctx, w->ode, t, w->q, w->u);
+  struct reduced *work = ws;
+  if (work->steps != NULL) return perp_stepping_restart(ctx, work->steps, t, q, v);
+  perp_reduced_from_model(work->tree, q, v, work->q, work->u);
+  *work->stale = true;
+  work->loops.m = work->loops.all;
+  work->loops.chosen = false;
+  work->times = (perp_times){ 0 };
+  work->total = 0;
+  return perp_ode_restart(ctx, work->ode, t, work->q, work->u);
 }
 
 static perp_status reduced_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
-  struct reduced *w = ws;
-  if (w->steps != NULL) return perp_stepping_step(ctx, w->steps, t_max, info);
+  struct reduced *work = ws;
+  if (work->steps != NULL) return perp_stepping_step(ctx, work->steps, t_max, info);
   perp_stats stats = { 0 };
-  const double start = reduced_clock(w);
-  perp_ode_stop stop = perp_ode_step(ctx, w->ode, t_max, &stats);
-  w->total += reduced_clock(w) - start;
-  *w->stale = true;
+  const double start = reduced_clock(work);
+  perp_ode_stop stop = perp_ode_step(ctx, work->ode, t_max, &stats);
+  work->total += reduced_clock(work) - start;
+  *work->stale = true;
   *info = (perp_step_info){ .reason = stop == PERP_ODE_STOPPED ? stats.reason : PERP_EXACT,
-                            .drift_pos_pre = w->loops.all > 0 ? w->drift : (double)NAN,
+                            .drift_pos_pre = work->loops.all > 0 ? work->drift : (double)NAN,
                             .lambda = NULL };
   return PERP_OK;
 }
 
 static void reduced_state(const void *ws, double *t, const double **q, const double **v)
 {
-  const struct reduced *w = ws;
-  if (w->steps != NULL) {
-    perp_stepping_state(w->steps, t, q, v);
+  const struct reduced *work = ws;
+  if (work->steps != NULL) {
+    perp_stepping_state(work->steps, t, q, v);
     return;
   }
-  if (*w->stale) {
-    perp_reduced_kinematics(w->tree, perp_ode_q(w->ode), perp_ode_v(w->ode));
-    perp_reduced_to_model(w->tree, w->qm, w->vm);
-    *w->stale = false;
+  if (*work->stale) {
+    perp_reduced_kinematics(work->tree, perp_ode_q(work->ode), perp_ode_v(work->ode));
+    perp_reduced_to_model(work->tree, work->qm, work->vm);
+    *work->stale = false;
   }
-  *t = perp_ode_time(w->ode);
-  *q = w->qm;
-  *v = w->vm;
+  *t = perp_ode_time(work->ode);
+  *q = work->qm;
+  *v = work->vm;
 }
 
 static perp_status reduced_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v,
@@ -365,73 +367,73 @@ static perp_status reduced_dense(perp_ctx *ctx, void *ws, double t, double *q, d
 
 static void reduced_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
-  const struct reduced *w = ws;
-  if (w->steps != NULL) {
-    perp_stepping_counters(w->steps, ode, kkt);
+  const struct reduced *work = ws;
+  if (work->steps != NULL) {
+    perp_stepping_counters(work->steps, ode, kkt);
     return;
   }
-  if (ode != NULL) *ode = *perp_ode_count(w->ode);
+  if (ode != NULL) *ode = *perp_ode_count(work->ode);
   if (kkt != NULL) *kkt = (perp_stats){ .reason = PERP_EXACT };
 }
 
 static void reduced_timing(void *ws, bool on, perp_times *times)
 {
-  struct reduced *w = ws;
-  if (w->steps != NULL) {
-    perp_stepping_timing(w->steps, on, times);
+  struct reduced *work = ws;
+  if (work->steps != NULL) {
+    perp_stepping_timing(work->steps, on, times);
     return;
   }
-  w->timed = on;
+  work->timed = on;
   if (times == NULL) return;
-  *times = w->times;
-  times->integrate = w->total - w->times.assembly - w->times.kkt;
+  *times = work->times;
+  times->integrate = work->total - work->times.assembly - work->times.kkt;
 }
 
 static const perp_contact_count *reduced_contacts(const void *ws)
 {
-  const struct reduced *w = ws;
-  return w->steps != NULL ? perp_stepping_contacts(w->steps) : NULL;
+  const struct reduced *work = ws;
+  return work->steps != NULL ? perp_stepping_contacts(work->steps) : NULL;
 }
 
 static void reduced_observe(void *ws, perp_contact_observer *observer, void *user)
 {
-  const struct reduced *w = ws;
-  if (w->steps != NULL) perp_stepping_observe(w->steps, observer, user);
+  const struct reduced *work = ws;
+  if (work->steps != NULL) perp_stepping_observe(work->steps, observer, user);
 }
 
 /* ---- derivatives ---- */
 
-static perp_status reduced_derivative_create(perp_ctx *ctx, void *ws, perp_derivative *d)
+static perp_status reduced_derivative_create(perp_ctx *ctx, void *ws, perp_derivative *derivative)
 {
-  struct reduced *w = ws;
-  if (w->steps != NULL)
+  struct reduced *work = ws;
+  if (work->steps != NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "derivatives of steps of formulation reduced need a model without contacts, "
                      "limits and motors; use --formulation velocity with these");
-  const perp_reduced_lent lent = { w->tree, &w->sys, w->ode, &w->push };
-  return perp_reduced_derivative_create(ctx, &lent, d);
+  const perp_reduced_lent lent = { work->tree, &work->sys, work->ode, &work->push };
+  return perp_reduced_derivative_create(ctx, &lent, derivative);
 }
 
 /* The tree is used at other states. */
-static perp_status reduced_derivative_reset(perp_ctx *ctx, void *ws, perp_derivative *d)
+static perp_status reduced_derivative_reset(perp_ctx *ctx, void *ws, perp_derivative *derivative)
 {
   (void)ctx;
   *((struct reduced *)ws)->stale = true;
-  perp_reduced_derivative_reset(d);
+  perp_reduced_derivative_reset(derivative);
   return PERP_OK;
 }
 
-static void reduced_derivative_before(void *ws, perp_derivative *d)
+static void reduced_derivative_before(void *ws, perp_derivative *derivative)
 {
   (void)ws;
-  perp_reduced_derivative_before(d);
+  perp_reduced_derivative_before(derivative);
 }
 
-static perp_status reduced_derivative_step(perp_ctx *ctx, void *ws, perp_derivative *d)
+static perp_status reduced_derivative_step(perp_ctx *ctx, void *ws, perp_derivative *derivative)
 {
   (void)ctx;
   *((struct reduced *)ws)->stale = true;
-  perp_reduced_derivative_step(d);
+  perp_reduced_derivative_step(derivative);
   return PERP_OK;
 }
 

@@ -27,16 +27,16 @@ typedef struct reduced_derivative {
   double *push;         /* [model nv] */
 } reduced_derivative;
 
-static void reduced_derivative_layout(void *ws, perp_arena *a)
+static void reduced_derivative_layout(void *ws, perp_arena *arena)
 {
-  reduced_derivative *s = ws;
-  const size_t n = (size_t)s->d->n;
-  PERP_DOUBLES(a, s->nq, &s->q, &s->qa, &s->rate);
-  PERP_DOUBLES(a, s->nu, &s->u, &s->ua, &s->a);
-  s->cq = PERP_CARVE(a, double, (size_t)s->nq *n);
-  s->cu = PERP_CARVE(a, double, (size_t)s->nu *n);
-  PERP_DOUBLES(a, s->d->model->nq, &s->qm, &s->qe);
-  PERP_DOUBLES(a, s->d->model->nv, &s->vm, &s->push);
+  reduced_derivative *derivative = ws;
+  const size_t n = (size_t)derivative->d->n;
+  PERP_DOUBLES(arena, derivative->nq, &derivative->q, &derivative->qa, &derivative->rate);
+  PERP_DOUBLES(arena, derivative->nu, &derivative->u, &derivative->ua, &derivative->a);
+  derivative->cq = PERP_CARVE(arena, double, (size_t)derivative->nq *n);
+  derivative->cu = PERP_CARVE(arena, double, (size_t)derivative->nu *n);
+  PERP_DOUBLES(arena, derivative->d->model->nq, &derivative->qm, &derivative->qe);
+  PERP_DOUBLES(arena, derivative->d->model->nv, &derivative->vm, &derivative->push);
 }
 
 /* ---- accelerations ---- */
@@ -104,12 +104,13 @@ static bool reduced_derivative_fn(void *user, double t, double h, const double *
                                   const double *a, const double *dq, const double *du,
                                   double *dqdot, double *da)
 {
-  reduced_derivative *s = user;
+  reduced_derivative *derivative = user;
   bool good = true;
   (void)a;
-  for (int j = 0; j < s->d->n; j++)
-    good &= reduced_derivative_along(s, j, t, h, q, u, dq + s->nq * j, du + s->nu * j,
-                                     dqdot + s->nq * j, da + s->nu * j);
+  for (int j = 0; j < derivative->d->n; j++)
+    good &= reduced_derivative_along(derivative, j, t, h, q, u, dq + derivative->nq * j,
+                                     du + derivative->nu * j, dqdot + derivative->nq * j,
+                                     da + derivative->nu * j);
   return good;
 }
 
@@ -117,9 +118,9 @@ static perp_ode_answer reduced_derivative_deriv(void *user, double t, double h, 
                                                 const double *u, bool intermediate, double *qdot,
                                                 double *a)
 {
-  reduced_derivative *s = user;
+  reduced_derivative *derivative = user;
   (void)intermediate;
-  return s->of.sys->deriv(s->of.sys->user, t, h, q, u, true, qdot, a);
+  return derivative->of.sys->deriv(derivative->of.sys->user, t, h, q, u, true, qdot, a);
 }
 
 static void reduced_derivative_retract(void *user, const double *q, const double *dq, double *q_out)
@@ -160,15 +161,15 @@ static void reduced_derivative_to_joints(reduced_derivative *s)
 static void reduced_derivative_to_model(reduced_derivative *s, const double *q, const double *u)
 {
   perp_derivative *d = s->d;
-  const perp_model *m = d->model;
+  const perp_model *model = d->model;
   perp_reduced_kinematics(s->of.tree, q, u);
   perp_reduced_to_model(s->of.tree, s->qe, s->vm);
   for (int j = 0; j < d->n; j++) {
     const double *cq = s->cq + s->nq * j, *cu = s->cu + s->nu * j,
                  eps = reduced_derivative_eps(s, j, cq, cu);
-    double *dq = d->dq + m->nv * j, *dv = d->dv + m->nv * j;
-    memset(dq, 0, (size_t)m->nv * sizeof *dq);
-    memset(dv, 0, (size_t)m->nv * sizeof *dv);
+    double *dq = d->dq + model->nv * j, *dv = d->dv + model->nv * j;
+    memset(dq, 0, (size_t)model->nv * sizeof *dq);
+    memset(dv, 0, (size_t)model->nv * sizeof *dv);
     for (int p = 0; p < PERP_DERIVATIVE_POINTS && eps > 0; p++) {
       const double by = eps * perp_derivative_at[p], weight = perp_derivative_weight[p] / eps;
       for (int i = 0; i < s->nq; i++) s->qa[i] = q[i] + by * cq[i];
@@ -176,8 +177,8 @@ static void reduced_derivative_to_model(reduced_derivative *s, const double *q, 
       perp_reduced_project(s->of.tree, s->qa);
       perp_reduced_kinematics(s->of.tree, s->qa, s->ua);
       perp_reduced_to_model(s->of.tree, s->qm, s->vm);
-      perp_model_difference(m, s->qe, s->qm, d->x_at);
-      for (int i = 0; i < m->nv; i++) dq[i] += weight * d->x_at[i], dv[i] += weight * s->vm[i];
+      perp_model_difference(model, s->qe, s->qm, d->x_at);
+      for (int i = 0; i < model->nv; i++) dq[i] += weight * d->x_at[i], dv[i] += weight * s->vm[i];
     }
   }
 }
@@ -186,9 +187,9 @@ static void reduced_derivative_to_model(reduced_derivative *s, const double *q, 
 
 static void reduced_derivative_destroy(void *own)
 {
-  reduced_derivative *s = own;
-  perp_variational_destroy(s->steps);
-  free(s);
+  reduced_derivative *derivative = own;
+  perp_variational_destroy(derivative->steps);
+  free(derivative);
 }
 
 perp_status perp_reduced_derivative_create(perp_ctx *ctx, const perp_reduced_lent *lent,
@@ -219,9 +220,9 @@ perp_status perp_reduced_derivative_create(perp_ctx *ctx, const perp_reduced_len
                                  &s->steps);
 }
 
-void perp_reduced_derivative_reset(perp_derivative *d)
+void perp_reduced_derivative_reset(perp_derivative *derivative)
 {
-  reduced_derivative_to_joints(d->own);
+  reduced_derivative_to_joints(derivative->own);
 }
 
 void perp_reduced_derivative_before(perp_derivative *d)

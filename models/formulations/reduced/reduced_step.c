@@ -47,15 +47,15 @@ typedef struct workspace {
   double *rows;       /* [m] */
 } workspace;
 
-static perp_reason reduced_step_factor(perp_constrained *k, const double *q)
+static perp_reason reduced_step_factor(perp_constrained *system, const double *q)
 {
-  workspace *w = (workspace *)k;
-  perp_reduced_from_model(w->tree, q, k->zeros, w->q_at, w->du);
+  workspace *work = (workspace *)system;
+  perp_reduced_from_model(work->tree, q, system->zeros, work->q_at, work->du);
   /* at rest no accelerations come of velocities */
-  perp_reduced_kinematics(w->tree, w->q_at, w->none);
-  if (!perp_reduced_velocity(w->tree, w->none, w->du)) return PERP_SINGULAR;
-  w->loops.e = k->e;
-  perp_reduced_loops_factor(&w->loops);
+  perp_reduced_kinematics(work->tree, work->q_at, work->none);
+  if (!perp_reduced_velocity(work->tree, work->none, work->du)) return PERP_SINGULAR;
+  work->loops.e = system->e;
+  perp_reduced_loops_factor(&work->loops);
   return PERP_EXACT;
 }
 
@@ -104,36 +104,36 @@ static perp_reason reduced_step_solve(perp_constrained *k, const double *f, cons
   return reduced_step_off(w, a, c, &terms) > CONTRADICTS * terms ? PERP_INFEASIBLE : PERP_EXACT;
 }
 
-static void reduced_step_retract(perp_constrained *k, const double *q, const double *dq,
+static void reduced_step_retract(perp_constrained *system, const double *q, const double *dq,
                                  double *q_out)
 {
-  workspace *w = (workspace *)k;
-  perp_reduced_from_model(w->moving, q, dq, w->q, w->dq);
-  perp_reduced_retract(w->moving, w->q, w->dq, w->q);
-  perp_reduced_kinematics(w->moving, w->q, w->none);
-  perp_reduced_to_model(w->moving, q_out, w->v);
+  workspace *work = (workspace *)system;
+  perp_reduced_from_model(work->moving, q, dq, work->q, work->dq);
+  perp_reduced_retract(work->moving, work->q, work->dq, work->q);
+  perp_reduced_kinematics(work->moving, work->q, work->none);
+  perp_reduced_to_model(work->moving, q_out, work->v);
 }
 
 static const perp_joint_coordinates reduced_step_coordinates = { reduced_step_factor,
                                                                  reduced_step_solve,
                                                                  reduced_step_retract };
 
-static void reduced_step_layout(void *ws, perp_arena *a)
+static void reduced_step_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  perp_stepping_layout(&w->s, a);
-  PERP_DOUBLES(a, w->tree->nq, &w->q, &w->q_at);
-  PERP_DOUBLES(a, w->tree->nu, &w->dq, &w->du, &w->extra, &w->none);
-  w->off = PERP_CARVE(a, double, w->loops.all);
-  PERP_DOUBLES(a, w->s.k.model->nv, &w->v, &w->armed);
-  w->rows = PERP_CARVE(a, double, w->s.k.model->m);
-  perp_reduced_loops_layout(&w->loops, a);
+  workspace *work = ws;
+  perp_stepping_layout(&work->s, arena);
+  PERP_DOUBLES(arena, work->tree->nq, &work->q, &work->q_at);
+  PERP_DOUBLES(arena, work->tree->nu, &work->dq, &work->du, &work->extra, &work->none);
+  work->off = PERP_CARVE(arena, double, work->loops.all);
+  PERP_DOUBLES(arena, work->s.k.model->nv, &work->v, &work->armed);
+  work->rows = PERP_CARVE(arena, double, work->s.k.model->m);
+  perp_reduced_loops_layout(&work->loops, arena);
 }
 
-static void reduced_step_trees(workspace *w)
+static void reduced_step_trees(workspace *work)
 {
-  free(w->tree);
-  free(w->moving);
+  free(work->tree);
+  free(work->moving);
 }
 
 void perp_reduced_step_destroy(void *ws)
@@ -162,8 +162,8 @@ perp_status perp_reduced_step_create(perp_ctx *ctx, const perp_model *model,
     reduced_step_trees(&like);
     return status;
   }
-  workspace *w = *ws;
-  memset(w->none, 0, (size_t)w->tree->nu * sizeof *w->none);
-  perp_reduced_loops_start(&w->loops);
+  workspace *work = *ws;
+  memset(work->none, 0, (size_t)work->tree->nu * sizeof *work->none);
+  perp_reduced_loops_start(&work->loops);
   return PERP_OK;
 }

@@ -88,38 +88,38 @@ static bool avbd_hard(const perp_scheme_row *row)
 }
 
 /* Rows by body. */
-static void avbd_index(avbd *w)
+static void avbd_index(avbd *work)
 {
-  const perp_scheme *scheme = &w->s;
+  const perp_scheme *scheme = &work->s;
   const int n = scheme->model->n_bodies;
-  memset(w->first, 0, (size_t)(n + 1) * sizeof *w->first);
+  memset(work->first, 0, (size_t)(n + 1) * sizeof *work->first);
   for (int i = 0; i < scheme->n; i++)
     for (int side = 0; side < 2; side++)
-      if (scheme->row[i].body[side] >= 0) w->first[scheme->row[i].body[side] + 1]++;
-  for (int b = 0; b < n; b++) w->first[b + 1] += w->first[b];
+      if (scheme->row[i].body[side] >= 0) work->first[scheme->row[i].body[side] + 1]++;
+  for (int b = 0; b < n; b++) work->first[b + 1] += work->first[b];
   for (int i = scheme->n - 1; i >= 0;
        i--) /* fills each from its end: first becomes the start again below */
     for (int side = 0; side < 2; side++)
       if (scheme->row[i].body[side] >= 0)
-        w->list[--w->first[scheme->row[i].body[side] + 1]] = 2 * i + side;
+        work->list[--work->first[scheme->row[i].body[side] + 1]] = 2 * i + side;
   /* first[b + 1] is now the start of b: move down, the end is the total */
   int total = 0;
   for (int i = 0; i < scheme->n; i++)
     total += (scheme->row[i].body[0] >= 0) + (scheme->row[i].body[1] >= 0);
-  for (int b = 0; b < n; b++) w->first[b] = w->first[b + 1];
-  w->first[n] = total;
+  for (int b = 0; b < n; b++) work->first[b] = work->first[b + 1];
+  work->first[n] = total;
 }
 
 /* Bias such that J u + bias = (C - alpha C_0) / h, at the state that u leads to. */
-static void avbd_rows(avbd *w, double t, double h)
+static void avbd_rows(avbd *work, double t, double h)
 {
-  perp_scheme *scheme = &w->s;
+  perp_scheme *scheme = &work->s;
   for (int i = 0; i < scheme->model->nv; i++) scheme->f[i] = h * scheme->v1[i];
   perp_model_retract(scheme->model, scheme->q, scheme->f, scheme->q1);
   perp_scheme_refresh(scheme, t + h, h);
   for (int i = 0; i < scheme->n; i++) {
     perp_scheme_row *row = &scheme->row[i];
-    const double left = row->start > 0 && row->kind != PERP_SCHEME_JOINT ? 0 : w->o.alpha;
+    const double left = row->start > 0 && row->kind != PERP_SCHEME_JOINT ? 0 : work->o.alpha;
     row->soft = row->own;
     if (row->kind == PERP_SCHEME_OWN)
       row->bias = row->start; /* what it was at the start, see avbd_begin */
@@ -133,16 +133,16 @@ static void avbd_rows(avbd *w, double t, double h)
 }
 
 /* Penalties and multipliers that the step before has left; the rows as they are at the start. */
-static void avbd_begin(avbd *w)
+static void avbd_begin(avbd *work)
 {
-  perp_scheme *scheme = &w->s;
+  perp_scheme *scheme = &work->s;
   for (int i = 0; i < scheme->n; i++) {
     perp_scheme_row *row = &scheme->row[i];
     if (row->kind == PERP_SCHEME_OWN) row->start = row->given;
     row->k = !avbd_hard(row) ? 1 / row->own
-             : row->A > 0    ? fmax(w->o.gamma * row->k, w->o.k_start / row->A)
+             : row->A > 0    ? fmax(work->o.gamma * row->k, work->o.k_start / row->A)
                              : 0;
-    row->p = avbd_hard(row) ? w->o.alpha * w->o.gamma * row->p : 0;
+    row->p = avbd_hard(row) ? work->o.alpha * work->o.gamma * row->p : 0;
   }
 }
 
@@ -157,9 +157,9 @@ static double avbd_force(const perp_scheme *scheme, const perp_scheme_row *row)
 /* ---- primal and dual ---- */
 
 /* One body to the least of its part, all others held. */
-static void avbd_body(avbd *w, int b)
+static void avbd_body(avbd *work, int b)
 {
-  const perp_scheme *scheme = &w->s;
+  const perp_scheme *scheme = &work->s;
   const perp_blocks *blocks = &scheme->e.blocks;
   const int n = scheme->model->nvb;
   double H[36], g[6], *u = scheme->v1 + n * b;
@@ -167,11 +167,11 @@ static void avbd_body(avbd *w, int b)
   memcpy(H, M, (size_t)(n * n) * sizeof *H);
   for (int i = 0; i < n; i++) {
     g[i] = 0;
-    for (int j = 0; j < n; j++) g[i] -= M[i + n * j] * (u[j] - w->y[n * b + j]);
+    for (int j = 0; j < n; j++) g[i] -= M[i + n * j] * (u[j] - work->y[n * b + j]);
   }
-  for (int l = w->first[b]; l < w->first[b + 1]; l++) {
-    const perp_scheme_row *row = &scheme->row[w->list[l] / 2];
-    const double *J = row->J[w->list[l] % 2], p = avbd_force(scheme, row);
+  for (int l = work->first[b]; l < work->first[b + 1]; l++) {
+    const perp_scheme_row *row = &scheme->row[work->list[l] / 2];
+    const double *J = row->J[work->list[l] % 2], p = avbd_force(scheme, row);
     for (int i = 0; i < n; i++) {
       g[i] += J[i] * p;
       /* a row that is open and has no multiplier does not press: without its penalty the body is
@@ -196,15 +196,15 @@ static double avbd_error(const perp_scheme *scheme, const perp_scheme_row *row, 
   return line > 0 ? C / scheme->model->size : C;
 }
 
-static void avbd_dual(avbd *w, double h)
+static void avbd_dual(avbd *work, double h)
 {
-  perp_scheme *scheme = &w->s;
+  perp_scheme *scheme = &work->s;
   for (int i = 0; i < scheme->n; i++) {
     perp_scheme_row *row = &scheme->row[i];
     const double p = avbd_force(scheme, row);
     if (avbd_hard(row) && row->A > 0 && p > row->lo && p < row->hi)
-      row->k = fmin(row->k + w->o.growth / row->A * avbd_error(scheme, row, h),
-                    w->o.k_most / row->A);
+      row->k = fmin(row->k + work->o.growth / row->A * avbd_error(scheme, row, h),
+                    work->o.k_most / row->A);
     row->p = p;
   }
 }
@@ -213,29 +213,29 @@ static void avbd_dual(avbd *w, double h)
 
 static void avbd_layout_rows(void *ws, perp_arena *arena)
 {
-  avbd *w = ws;
-  w->list = PERP_CARVE(arena, int, 2 * (size_t)w->cap);
+  avbd *work = ws;
+  work->list = PERP_CARVE(arena, int, 2 * (size_t)work->cap);
 }
 
-static bool avbd_reserve(avbd *w, int n)
+static bool avbd_reserve(avbd *work, int n)
 {
-  if (n <= w->cap) return true;
-  w->cap = n + n / 2 + 64;
-  w->s.status = perp_arena_layout(w->s.ctx, &w->grown_list, avbd_layout_rows, w);
-  if (w->s.status != PERP_OK) w->cap = 0;
-  return w->s.status == PERP_OK;
+  if (n <= work->cap) return true;
+  work->cap = n + n / 2 + 64;
+  work->s.status = perp_arena_layout(work->s.ctx, &work->grown_list, avbd_layout_rows, work);
+  if (work->s.status != PERP_OK) work->cap = 0;
+  return work->s.status == PERP_OK;
 }
 
 static perp_reason avbd_step(perp_scheme *scheme, double t, double h)
 {
-  avbd *w = (avbd *)scheme;
-  if (!perp_scheme_begin(scheme, t, h, h) || !avbd_reserve(w, scheme->n)) return PERP_NOT_FINITE;
+  avbd *work = (avbd *)scheme;
+  if (!perp_scheme_begin(scheme, t, h, h) || !avbd_reserve(work, scheme->n)) return PERP_NOT_FINITE;
   perp_scheme_forces(scheme, t, h);
-  memcpy(w->y, scheme->v1, (size_t)scheme->model->nv * sizeof *w->y);
-  avbd_begin(w);
-  avbd_index(w);
-  for (int sweep = 0; sweep < w->o.iterations && scheme->n > 0; sweep++) {
-    avbd_rows(w, t, h);
+  memcpy(work->y, scheme->v1, (size_t)scheme->model->nv * sizeof *work->y);
+  avbd_begin(work);
+  avbd_index(work);
+  for (int sweep = 0; sweep < work->o.iterations && scheme->n > 0; sweep++) {
+    avbd_rows(work, t, h);
     for (int i = 0; i < scheme->n_contacts; i++) {
       /* The bounds of friction, by the multiplier of the normal row: of what would leave its disk
        * the share of each tangent, of what is inside the way to the circle. */
@@ -256,8 +256,8 @@ static perp_reason avbd_step(perp_scheme *scheme, double t, double h)
         scheme->row[n + k].lo = -most;
       }
     }
-    for (int b = 0; b < scheme->model->n_bodies; b++) avbd_body(w, b);
-    avbd_dual(w, h);
+    for (int body = 0; body < scheme->model->n_bodies; body++) avbd_body(work, body);
+    avbd_dual(work, h);
     if (!perp_all_finite(scheme->model->nv, scheme->v1)) return PERP_NOT_FINITE;
     scheme->count.iterations++;
   }
@@ -273,17 +273,17 @@ static perp_reason avbd_step(perp_scheme *scheme, double t, double h)
 
 static void avbd_layout(void *ws, perp_arena *arena)
 {
-  avbd *w = ws;
-  perp_scheme_layout(w, arena);
-  w->y = PERP_CARVE(arena, double, w->s.model->nv);
-  w->first = PERP_CARVE(arena, int, w->s.model->n_bodies + 1);
+  avbd *work = ws;
+  perp_scheme_layout(work, arena);
+  work->y = PERP_CARVE(arena, double, work->s.model->nv);
+  work->first = PERP_CARVE(arena, int, work->s.model->n_bodies + 1);
 }
 
 static void avbd_destroy(void *ws)
 {
-  avbd *w = ws;
-  if (w == NULL) return;
-  perp_arena_free(&w->grown_list);
+  avbd *work = ws;
+  if (work == NULL) return;
+  perp_arena_free(&work->grown_list);
   perp_scheme_destroy(ws);
 }
 
@@ -292,20 +292,20 @@ static perp_status avbd_create(perp_ctx *ctx, perp_model *model, const perp_part
 {
   avbd like = { .o = *(const struct avbd_opts *)parts->formulation.opts };
   *ws = NULL;
-  for (int i = 0; i < model->n_shapes; i++)
-    if (model->shape_def[i].surface.restitution > 0)
+  for (int shape = 0; shape < model->n_shapes; shape++)
+    if (model->shape_def[shape].surface.restitution > 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "formulation avbd does not support restitution: the surface of shape %d has "
                        "%g; use --formulation velocity",
-                       i, model->shape_def[i].surface.restitution);
+                       shape, model->shape_def[shape].surface.restitution);
   like.s.o = like.o.scheme;
   like.s.step = avbd_step;
   PERP_TRY(perp_scheme_create(ctx, model, parts, h, &like.s, sizeof like, avbd_layout, ws));
-  avbd *w = *ws;
-  w->s.ctx = ctx;
-  if (avbd_reserve(w, 3 * model->n_drives + model->m + 12 * model->n_shapes)) return PERP_OK;
-  const perp_status status = w->s.status;
-  avbd_destroy(w);
+  avbd *work = *ws;
+  work->s.ctx = ctx;
+  if (avbd_reserve(work, 3 * model->n_drives + model->m + 12 * model->n_shapes)) return PERP_OK;
+  const perp_status status = work->s.status;
+  avbd_destroy(work);
   *ws = NULL;
   return status;
 }

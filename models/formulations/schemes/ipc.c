@@ -90,13 +90,13 @@ static const perp_opt ipc_options[] = {
 /* ---- one Newton iteration ---- */
 
 /* m: the longest way of a point in the increment p. */
-static double ipc_way(const perp_ipc *w, const double *p)
+static double ipc_way(const perp_ipc *ipc, const double *p)
 {
-  const perp_model *model = w->s.model;
+  const perp_model *model = ipc->s.model;
   double most = 0;
-  for (int b = 0; b < model->n_bodies; b++)
-    most = fmax(most,
-                perp_point_speed(model->dim, p + model->nvb * b, fmax(w->s.reach[b], model->size)));
+  for (int body = 0; body < model->n_bodies; body++)
+    most = fmax(most, perp_point_speed(model->dim, p + model->nvb * body,
+                                       fmax(ipc->s.reach[body], model->size)));
   return most;
 }
 
@@ -106,156 +106,158 @@ typedef struct ipc_cut {
 } ipc_cut;
 
 /* The part of the way at which a pair has PART_LEFT of its distance left, or half of dhat. */
-static bool ipc_cut_pair(perp_ipc *w, int a, int b, double distance, const double n[3], void *user)
+static bool ipc_cut_pair(perp_ipc *ipc, int a, int b, double distance, const double n[3],
+                         void *user)
 {
   ipc_cut *cut = user;
-  const int body[2] = { w->thin.shape[a].body, w->thin.shape[b].body }, nqb = w->s.model->nqb;
+  const int body[2] = { ipc->thin.shape[a].body, ipc->thin.shape[b].body }, nqb = ipc->s.model->nqb;
   const double *q[2][2] = { { NULL } };
   bool hit;
   (void)n;
   for (int side = 0; side < 2; side++)
     if (body[side] >= 0)
       q[side][0] = cut->from + nqb * body[side], q[side][1] = cut->to + nqb * body[side];
-  const double s = perp_time_of_impact(&w->thin, a, q[0][0], q[0][1], b, q[1][0], q[1][1],
-                                       fmin(PART_LEFT * distance, 0.5 * w->dhat), &hit);
+  const double s = perp_time_of_impact(&ipc->thin, a, q[0][0], q[0][1], b, q[1][0], q[1][1],
+                                       fmin(PART_LEFT * distance, 0.5 * ipc->dhat), &hit);
   if (hit) cut->part = fmin(cut->part, s);
   return true;
 }
 
-static perp_status ipc_broad(perp_ipc *w, double margin)
+static perp_status ipc_broad(perp_ipc *ipc, double margin)
 {
-  if (w->s.model->n_shapes == 0) return PERP_OK;
-  w->broad.margin = margin;
-  return perp_broad_update(w->s.ctx, &w->broad, w->s.e.pose);
+  if (ipc->s.model->n_shapes == 0) return PERP_OK;
+  ipc->broad.margin = margin;
+  return perp_broad_update(ipc->s.ctx, &ipc->broad, ipc->s.e.pose);
 }
 
 /* The part of p that the iterate may go without a contact on the way. */
-static perp_status ipc_cut_way(perp_ipc *w, double *part)
+static perp_status ipc_cut_way(perp_ipc *ipc, double *part)
 {
-  const perp_model *model = w->s.model;
+  const perp_model *model = ipc->s.model;
   double turn = 0;
-  for (int b = 0; b < model->n_bodies; b++) {
-    const double *p = w->p + model->nvb * b + model->dim;
+  for (int body = 0; body < model->n_bodies; body++) {
+    const double *p = ipc->p + model->nvb * body + model->dim;
     turn = fmax(turn, model->dim == 3 ? perp_norm(p) : fabs(p[0]));
   }
   const double most = turn > TURN_ITERATION ? TURN_ITERATION / turn : 1;
-  ipc_cut cut = { w->s.q1, w->trial, 1 };
-  PERP_TRY(ipc_broad(w, w->dhat + 2 * most * ipc_way(w, w->p)));
-  for (int i = 0; i < model->nv; i++) w->scratch[i] = most * w->p[i];
-  perp_model_retract(model, w->s.q1, w->scratch, w->trial);
-  *part = perp_ipc_pairs(w, ipc_cut_pair, &cut) ? most * cut.part : 0;
+  ipc_cut cut = { ipc->s.q1, ipc->trial, 1 };
+  PERP_TRY(ipc_broad(ipc, ipc->dhat + 2 * most * ipc_way(ipc, ipc->p)));
+  for (int i = 0; i < model->nv; i++) ipc->scratch[i] = most * ipc->p[i];
+  perp_model_retract(model, ipc->s.q1, ipc->scratch, ipc->trial);
+  *part = perp_ipc_pairs(ipc, ipc_cut_pair, &cut) ? most * cut.part : 0;
   return PERP_OK;
 }
 
 /* The iterate and q1 <- q1 [+] part p, evaluated. */
-static void ipc_go(perp_ipc *w, double t, double part)
+static void ipc_go(perp_ipc *ipc, double t, double part)
 {
-  for (int i = 0; i < w->s.model->nv; i++) w->scratch[i] = part * w->p[i];
-  perp_model_retract(w->s.model, w->s.q1, w->scratch, w->trial);
-  perp_ipc_evaluate(w, t, w->trial);
+  for (int i = 0; i < ipc->s.model->nv; i++) ipc->scratch[i] = part * ipc->p[i];
+  perp_model_retract(ipc->s.model, ipc->s.q1, ipc->scratch, ipc->trial);
+  perp_ipc_evaluate(ipc, t, ipc->trial);
 }
 
-static void ipc_accept(perp_ipc *w)
+static void ipc_accept(perp_ipc *ipc)
 {
-  memcpy(w->s.q1, w->trial, (size_t)w->s.model->nq * sizeof *w->trial);
+  memcpy(ipc->s.q1, ipc->trial, (size_t)ipc->s.model->nq * sizeof *ipc->trial);
 }
 
 /* The rate of the merit along p. */
-static double ipc_slope(perp_ipc *w)
+static double ipc_slope(perp_ipc *ipc)
 {
-  const perp_model *model = w->s.model;
+  const perp_model *model = ipc->s.model;
   double slope = 0;
-  memset(w->Jp, 0, (size_t)model->m * sizeof *w->Jp);
-  perp_blocks_J(&w->s.e.blocks, 1, w->p, w->Jp);
-  for (int i = 0; i < model->nv; i++) slope += w->g[i] * w->p[i];
-  for (int i = 0; i < model->m; i++) slope += w->Jp[i] * (w->rho * w->s.e.C[i] - w->l_new[i]);
+  memset(ipc->Jp, 0, (size_t)model->m * sizeof *ipc->Jp);
+  perp_blocks_J(&ipc->s.e.blocks, 1, ipc->p, ipc->Jp);
+  for (int i = 0; i < model->nv; i++) slope += ipc->g[i] * ipc->p[i];
+  for (int i = 0; i < model->m; i++)
+    slope += ipc->Jp[i] * (ipc->rho * ipc->s.e.C[i] - ipc->l_new[i]);
   return slope;
 }
 
 /* A part of p such that no shapes meet on the way and the merit falls. */
-static perp_reason ipc_search(perp_ipc *w, double t, double h)
+static perp_reason ipc_search(perp_ipc *ipc, double t, double h)
 {
-  const perp_model *model = w->s.model;
-  const double slope = ipc_slope(w);
+  const perp_model *model = ipc->s.model;
+  const double slope = ipc_slope(ipc);
   double part;
-  const double before = perp_ipc_merit(w, h);
-  w->s.status = ipc_cut_way(w, &part);
-  if (w->s.status != PERP_OK) return PERP_NOT_FINITE;
+  const double before = perp_ipc_merit(ipc, h);
+  ipc->s.status = ipc_cut_way(ipc, &part);
+  if (ipc->s.status != PERP_OK) return PERP_NOT_FINITE;
   for (int k = 0; k < HALVINGS; k++, part *= 0.5) {
-    ipc_go(w, t + h, part);
-    if (!(perp_ipc_merit(w, h) <= before + DESCENT * part * slope + w->noise)) continue;
-    ipc_accept(w);
-    w->bold = k == 0;
-    memcpy(w->l, w->l_new, (size_t)model->m * sizeof *w->l);
+    ipc_go(ipc, t + h, part);
+    if (!(perp_ipc_merit(ipc, h) <= before + DESCENT * part * slope + ipc->noise)) continue;
+    ipc_accept(ipc);
+    ipc->bold = k == 0;
+    memcpy(ipc->l, ipc->l_new, (size_t)model->m * sizeof *ipc->l);
     return PERP_CONVERGED;
   }
-  snprintf(w->cause, PERP_IPC_CAUSE,
+  snprintf(ipc->cause, PERP_IPC_CAUSE,
            "no part of a Newton step makes the incremental potential less; use a smaller step");
   return PERP_STALLED;
 }
 
 /* p and l_new: of the Hessian itself where the last step was taken whole and the merit falls along
  * it, else of what bounds it from above. */
-static perp_reason ipc_direction(perp_ipc *w, double h)
+static perp_reason ipc_direction(perp_ipc *ipc, double h)
 {
-  for (;; w->bold = false) {
-    if (!perp_ipc_derive(w, h)) return PERP_NOT_FINITE;
-    const bool solved = perp_ipc_solve(w);
-    if (w->s.status != PERP_OK) return PERP_NOT_FINITE;
-    if (solved && perp_all_finite(w->s.model->nv, w->p) &&
-        perp_all_finite(w->s.model->m, w->l_new) && (!w->bold || ipc_slope(w) < 0))
+  for (;; ipc->bold = false) {
+    if (!perp_ipc_derive(ipc, h)) return PERP_NOT_FINITE;
+    const bool solved = perp_ipc_solve(ipc);
+    if (ipc->s.status != PERP_OK) return PERP_NOT_FINITE;
+    if (solved && perp_all_finite(ipc->s.model->nv, ipc->p) &&
+        perp_all_finite(ipc->s.model->m, ipc->l_new) && (!ipc->bold || ipc_slope(ipc) < 0))
       return PERP_CONVERGED;
-    if (!w->bold) return solved ? PERP_NOT_FINITE : PERP_SINGULAR;
+    if (!ipc->bold) return solved ? PERP_NOT_FINITE : PERP_SINGULAR;
   }
 }
 
 /* q1 to the minimum of E with the grips as they are; *moved: it is another one. */
-static perp_reason ipc_newton(perp_ipc *w, double t, double h, bool *moved)
+static perp_reason ipc_newton(perp_ipc *ipc, double t, double h, bool *moved)
 {
-  const perp_model *model = w->s.model;
-  const double enough = w->o.tol * h + 64 * DBL_EPSILON * w->size;
+  const perp_model *model = ipc->s.model;
+  const double enough = ipc->o.tol * h + 64 * DBL_EPSILON * ipc->size;
   double way = 0;
   *moved = false;
-  w->bold = true;
-  for (int k = 0; k < w->o.max_iter; k++) {
+  ipc->bold = true;
+  for (int k = 0; k < ipc->o.max_iter; k++) {
     double most = 0;
     perp_reason reason;
-    if (!perp_ipc_touching(w)) return PERP_INVALID_STATE;
-    reason = ipc_direction(w, h);
+    if (!perp_ipc_touching(ipc)) return PERP_INVALID_STATE;
+    reason = ipc_direction(ipc, h);
     if (reason < 0) return reason;
-    w->s.count.iterations++;
-    way = ipc_way(w, w->p);
-    for (int i = 0; i < model->m; i++) most = fmax(most, fabs(w->s.e.C[i]));
+    ipc->s.count.iterations++;
+    way = ipc_way(ipc, ipc->p);
+    for (int i = 0; i < model->m; i++) most = fmax(most, fabs(ipc->s.e.C[i]));
     if (way <= enough && most <= enough) return PERP_CONVERGED;
-    reason = ipc_search(w, t, h);
+    reason = ipc_search(ipc, t, h);
     if (reason < 0) return reason;
     *moved = true;
     for (int b = 0; b < model->n_bodies && model->dim == 3; b++)
-      if (perp_norm(w->x + 6 * b + 3) > TURN_MOST) {
-        snprintf(w->cause, PERP_IPC_CAUSE,
+      if (perp_norm(ipc->x + 6 * b + 3) > TURN_MOST) {
+        snprintf(ipc->cause, PERP_IPC_CAUSE,
                  "body %d turns by %.3g rad in a step of %g s; %g rad are served", b,
-                 perp_norm(w->x + 6 * b + 3), h, TURN_MOST);
+                 perp_norm(ipc->x + 6 * b + 3), h, TURN_MOST);
         return PERP_UNSUITED;
       }
   }
-  snprintf(w->cause, PERP_IPC_CAUSE,
+  snprintf(ipc->cause, PERP_IPC_CAUSE,
            "after %d iterations (max_iter) Newton's method still moves points at %.3g m/s (tol %g)",
-           w->o.max_iter, way / h, w->o.tol);
+           ipc->o.max_iter, way / h, ipc->o.tol);
   return PERP_MAX_ITER;
 }
 
 /* ---- a step ---- */
 
-static void ipc_contact(const perp_ipc *w, const perp_ipc_touch *touch, perp_contact *contact)
+static void ipc_contact(const perp_ipc *ipc, const perp_ipc_touch *touch, perp_contact *contact)
 {
-  const perp_model *model = w->s.model;
+  const perp_model *model = ipc->s.model;
   const perp_surface surface = perp_surface_pair(model, &model->shape_def[touch->shape[0]].surface,
                                                  &model->shape_def[touch->shape[1]].surface);
-  perp_touch found = { .gap = touch->d - w->inset, .feature = touch->feature };
+  perp_touch found = { .gap = touch->d - ipc->inset, .feature = touch->feature };
   memcpy(found.n, touch->n, sizeof found.n);
   for (int side = 0; side < 2; side++) { /* those of the shapes themselves */
-    perp_ipc_surface(&w->thin, touch, side, found.p[side]);
-    perp_along(found.p[side], (side == 0 ? 0.5 : -0.5) * w->inset, touch->n, found.p[side]);
+    perp_ipc_surface(&ipc->thin, touch, side, found.p[side]);
+    perp_along(found.p[side], (side == 0 ? 0.5 : -0.5) * ipc->inset, touch->n, found.p[side]);
   }
   perp_contact_write(touch->shape[0], touch->body[0], touch->shape[1], touch->body[1], &surface,
                      &found, contact);
@@ -263,41 +265,41 @@ static void ipc_contact(const perp_ipc *w, const perp_ipc_touch *touch, perp_con
 
 static void ipc_layout_grips(void *ws, perp_arena *arena)
 {
-  perp_ipc *w = ws;
-  w->grip = PERP_CARVE(arena, perp_ipc_grip, w->cap_grip);
+  perp_ipc *ipc = ws;
+  ipc->grip = PERP_CARVE(arena, perp_ipc_grip, ipc->cap_grip);
 }
 
 /* The grips of the contacts of the iterate. */
-static bool ipc_grips(perp_ipc *w, double t, double h)
+static bool ipc_grips(perp_ipc *ipc, double t, double h)
 {
-  w->n_grip = 0;
-  if (!perp_ipc_touching(w) ||
-      !perp_ipc_room(w, &w->grips, ipc_layout_grips, &w->cap_grip, w->n_touch))
+  ipc->n_grip = 0;
+  if (!perp_ipc_touching(ipc) ||
+      !perp_ipc_room(ipc, &ipc->grips, ipc_layout_grips, &ipc->cap_grip, ipc->n_touch))
     return false;
-  for (int i = 0; i < w->n_touch; i++) {
-    const perp_ipc_touch *touch = &w->touch[i];
-    perp_ipc_grip *grip = &w->grip[w->n_grip];
-    ipc_contact(w, touch, &grip->contact);
-    grip->weight = grip->contact.mu * perp_ipc_normal(w, touch);
+  for (int i = 0; i < ipc->n_touch; i++) {
+    const perp_ipc_touch *touch = &ipc->touch[i];
+    perp_ipc_grip *grip = &ipc->grip[ipc->n_grip];
+    ipc_contact(ipc, touch, &grip->contact);
+    grip->weight = grip->contact.mu * perp_ipc_normal(ipc, touch);
     if (!(grip->weight > 0)) continue;
-    w->n_grip++;
+    ipc->n_grip++;
     for (int side = 0; side < 2; side++) {
       double p[3];
-      perp_ipc_surface(&w->thin, touch, side, p);
-      perp_place_back(&w->place[touch->body[side] + 1], p, grip->r[side]);
-      perp_place(&w->start[touch->body[side] + 1], grip->r[side], grip->start[side]);
+      perp_ipc_surface(&ipc->thin, touch, side, p);
+      perp_place_back(&ipc->place[touch->body[side] + 1], p, grip->r[side]);
+      perp_place(&ipc->start[touch->body[side] + 1], grip->r[side], grip->start[side]);
     }
     const double *n = touch->n;
     const int k = fabs(n[0]) < 0.6 ? 0 : 1;
     double size, axis[3] = { k == 0, k == 1, 0 };
-    if (w->s.model->dim == 2) axis[0] = axis[1] = 0, axis[2] = 1;
+    if (ipc->s.model->dim == 2) axis[0] = axis[1] = 0, axis[2] = 1;
     perp_cross(axis, n, grip->t[0]);
     size = perp_norm(grip->t[0]);
     for (int l = 0; l < 3; l++) grip->t[0][l] /= size;
     perp_cross(n, grip->t[0], grip->t[1]);
     memset(grip->belt, 0, sizeof grip->belt);
-    if (w->s.model->surfaces.belts)
-      perp_belts_velocity(w->s.model, &w->s.e, &grip->contact, t + h, grip->belt);
+    if (ipc->s.model->surfaces.belts)
+      perp_belts_velocity(ipc->s.model, &ipc->s.e, &grip->contact, t + h, grip->belt);
     for (int l = 0; l < 3; l++) grip->belt[l] *= h;
   }
   return true;
@@ -305,8 +307,8 @@ static bool ipc_grips(perp_ipc *w, double t, double h)
 
 static void ipc_layout_told(void *ws, perp_arena *arena)
 {
-  perp_ipc *w = ws;
-  w->contact = PERP_CARVE(arena, perp_contact, w->cap_contact);
+  perp_ipc *ipc = ws;
+  ipc->contact = PERP_CARVE(arena, perp_contact, ipc->cap_contact);
 }
 
 static int ipc_order(const void *a, const void *b)
@@ -315,61 +317,63 @@ static int ipc_order(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static int ipc_place_of(const perp_ipc *w, int n, uint64_t id)
+static int ipc_place_of(const perp_ipc *ipc, int n, uint64_t id)
 {
   const perp_contact key = { .id = id };
-  const perp_contact *at = bsearch(&key, w->contact, (size_t)n, sizeof key, ipc_order);
-  return at == NULL ? -1 : (int)(at - w->contact);
+  const perp_contact *at = bsearch(&key, ipc->contact, (size_t)n, sizeof key, ipc_order);
+  return at == NULL ? -1 : (int)(at - ipc->contact);
 }
 
 /* Contacts of the end of the step and their impulses; forces of joints. */
-static bool ipc_tell(perp_ipc *w, double h)
+static bool ipc_tell(perp_ipc *ipc, double h)
 {
-  perp_scheme *scheme = &w->s;
-  int n = w->n_touch;
-  for (int i = 0; i < scheme->model->m; i++) scheme->lambda[i] = w->l_new[i] / (h * h);
+  perp_scheme *scheme = &ipc->s;
+  int n = ipc->n_touch;
+  for (int i = 0; i < scheme->model->m; i++) scheme->lambda[i] = ipc->l_new[i] / (h * h);
   scheme->n_contacts = 0;
-  if (n + w->n_grip == 0) return true;
-  if (!perp_ipc_room(w, &w->told, ipc_layout_told, &w->cap_contact, n + w->n_grip)) return false;
-  for (int i = 0; i < n; i++) ipc_contact(w, &w->touch[i], &w->contact[i]);
-  qsort(w->contact, (size_t)n, sizeof *w->contact, ipc_order);
-  for (int i = 0, touching = n; i < w->n_grip; i++) /* friction of what is apart at the end */
-    if (ipc_place_of(w, touching, w->grip[i].contact.id) < 0) w->contact[n++] = w->grip[i].contact;
-  qsort(w->contact, (size_t)n, sizeof *w->contact, ipc_order);
+  if (n + ipc->n_grip == 0) return true;
+  if (!perp_ipc_room(ipc, &ipc->told, ipc_layout_told, &ipc->cap_contact, n + ipc->n_grip))
+    return false;
+  for (int i = 0; i < n; i++) ipc_contact(ipc, &ipc->touch[i], &ipc->contact[i]);
+  qsort(ipc->contact, (size_t)n, sizeof *ipc->contact, ipc_order);
+  for (int i = 0, touching = n; i < ipc->n_grip; i++) /* friction of what is apart at the end */
+    if (ipc_place_of(ipc, touching, ipc->grip[i].contact.id) < 0)
+      ipc->contact[n++] = ipc->grip[i].contact;
+  qsort(ipc->contact, (size_t)n, sizeof *ipc->contact, ipc_order);
   scheme->status = perp_scheme_reserve(scheme->ctx, scheme, n);
   if (scheme->status != PERP_OK) return false;
   memset(scheme->impulse, 0, 3 * (size_t)n * sizeof *scheme->impulse);
-  for (int i = 0; i < w->n_touch; i++) {
-    const perp_ipc_touch *touch = &w->touch[i];
+  for (int i = 0; i < ipc->n_touch; i++) {
+    const perp_ipc_touch *touch = &ipc->touch[i];
     const uint64_t id = (uint64_t)touch->shape[0] << 44 | (uint64_t)touch->shape[1] << 24 |
                         touch->feature;
-    double *impulse = scheme->impulse + 3 * ipc_place_of(w, n, id);
-    for (int k = 0; k < 3; k++) impulse[k] += perp_ipc_normal(w, touch) / h * touch->n[k];
+    double *impulse = scheme->impulse + 3 * ipc_place_of(ipc, n, id);
+    for (int k = 0; k < 3; k++) impulse[k] += perp_ipc_normal(ipc, touch) / h * touch->n[k];
   }
-  for (int i = 0; i < w->n_grip; i++) {
-    double *impulse = scheme->impulse + 3 * ipc_place_of(w, n, w->grip[i].contact.id);
-    for (int k = 0; k < 3; k++) impulse[k] += w->grip[i].force[k] / h;
+  for (int i = 0; i < ipc->n_grip; i++) {
+    double *impulse = scheme->impulse + 3 * ipc_place_of(ipc, n, ipc->grip[i].contact.id);
+    for (int k = 0; k < 3; k++) impulse[k] += ipc->grip[i].force[k] / h;
   }
-  scheme->found = w->contact;
+  scheme->found = ipc->contact;
   scheme->n_contacts = n;
   return true;
 }
 
 /* The first iterate: on from the start with its velocity, as far as nothing is in the way. */
-static bool ipc_begin(perp_ipc *w, double t, double h)
+static bool ipc_begin(perp_ipc *ipc, double t, double h)
 {
   double part;
-  for (int i = 0; i < w->s.model->nv; i++) w->p[i] = h * w->s.v[i];
-  w->s.status = ipc_cut_way(w, &part);
-  if (w->s.status != PERP_OK) return false;
-  ipc_go(w, t + h, part);
-  ipc_accept(w);
+  for (int i = 0; i < ipc->s.model->nv; i++) ipc->p[i] = h * ipc->s.v[i];
+  ipc->s.status = ipc_cut_way(ipc, &part);
+  if (ipc->s.status != PERP_OK) return false;
+  ipc_go(ipc, t + h, part);
+  ipc_accept(ipc);
   return true;
 }
 
-static perp_reason ipc_minimize(perp_ipc *w, double t, double h)
+static perp_reason ipc_minimize(perp_ipc *ipc, double t, double h)
 {
-  perp_scheme *scheme = &w->s;
+  perp_scheme *scheme = &ipc->s;
   const perp_model *model = scheme->model;
   bool moved;
   memcpy(scheme->q1, scheme->q, (size_t)model->nq * sizeof *scheme->q);
@@ -377,32 +381,33 @@ static perp_reason ipc_minimize(perp_ipc *w, double t, double h)
   if (!scheme->known) perp_eval_at(&scheme->e, model, t, scheme->q);
   scheme->known = false;
   perp_scheme_forces(scheme, t, h);
-  memcpy(w->y, scheme->v1, (size_t)model->nv * sizeof *w->y);
-  if (!perp_all_finite(model->nv, w->y)) return PERP_NOT_FINITE;
-  perp_ipc_evaluate(w, t + h, scheme->q1);
-  w->size = model->size;
-  for (int b = 0; b < model->n_bodies; b++) w->size = fmax(w->size, perp_norm(w->place[b + 1].x));
-  memcpy(w->start, w->place, (size_t)(model->n_bodies + 1) * sizeof *w->start);
-  for (int i = 0; i < model->m; i++) w->l[i] = h * h * scheme->lambda[i];
-  scheme->status = ipc_broad(w, w->dhat);
+  memcpy(ipc->y, scheme->v1, (size_t)model->nv * sizeof *ipc->y);
+  if (!perp_all_finite(model->nv, ipc->y)) return PERP_NOT_FINITE;
+  perp_ipc_evaluate(ipc, t + h, scheme->q1);
+  ipc->size = model->size;
+  for (int body = 0; body < model->n_bodies; body++)
+    ipc->size = fmax(ipc->size, perp_norm(ipc->place[body + 1].x));
+  memcpy(ipc->start, ipc->place, (size_t)(model->n_bodies + 1) * sizeof *ipc->start);
+  for (int i = 0; i < model->m; i++) ipc->l[i] = h * h * scheme->lambda[i];
+  scheme->status = ipc_broad(ipc, ipc->dhat);
   if (scheme->status != PERP_OK) return PERP_NOT_FINITE;
-  for (int i = 0; i < w->o.friction_iterations; i++) {
-    if (!ipc_grips(w, t, h)) return PERP_INVALID_STATE;
-    if (i == 0 && !ipc_begin(w, t, h)) return PERP_NOT_FINITE;
-    const perp_reason reason = ipc_newton(w, t, h, &moved);
+  for (int iteration = 0; iteration < ipc->o.friction_iterations; iteration++) {
+    if (!ipc_grips(ipc, t, h)) return PERP_INVALID_STATE;
+    if (iteration == 0 && !ipc_begin(ipc, t, h)) return PERP_NOT_FINITE;
+    const perp_reason reason = ipc_newton(ipc, t, h, &moved);
     if (reason < 0) return reason;
-    if (!moved || w->n_touch + w->n_grip == 0) break;
+    if (!moved || ipc->n_touch + ipc->n_grip == 0) break;
   }
-  for (int i = 0; i < model->nv; i++) scheme->v1[i] = w->x[i] / h;
-  return ipc_tell(w, h) ? PERP_CONVERGED : PERP_NOT_FINITE;
+  for (int i = 0; i < model->nv; i++) scheme->v1[i] = ipc->x[i] / h;
+  return ipc_tell(ipc, h) ? PERP_CONVERGED : PERP_NOT_FINITE;
 }
 
 static perp_reason ipc_step(perp_scheme *scheme, double t, double h)
 {
-  perp_ipc *w = (perp_ipc *)scheme;
-  w->cause[0] = 0;
-  const perp_reason reason = ipc_minimize(w, t, h);
-  const int rows = w->n_touch + scheme->model->m;
+  perp_ipc *ipc = (perp_ipc *)scheme;
+  ipc->cause[0] = 0;
+  const perp_reason reason = ipc_minimize(ipc, t, h);
+  const int rows = ipc->n_touch + scheme->model->m;
   if (rows == 0 && reason > 0) return reason;
   scheme->count.problems++;
   if (reason > 0)
@@ -426,18 +431,18 @@ static perp_status ipc_formulation_step(perp_ctx *ctx, void *ws, double t_max, p
 /* Shapes that touch have no barrier: refused, before anything moves. */
 static perp_status ipc_restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
 {
-  perp_ipc *w = ws;
-  const perp_model *model = w->s.model;
+  perp_ipc *ipc = ws;
+  const perp_model *model = ipc->s.model;
   PERP_TRY(perp_scheme_restart(ctx, ws, t, q, v));
-  w->s.ctx = ctx;
-  perp_ipc_evaluate(w, t, w->s.q);
-  w->s.known = true;
-  PERP_TRY(ipc_broad(w, w->dhat));
-  for (int i = 0; i < w->broad.n_pairs; i++) {
-    const int a = w->broad.pair[i].a, b = w->broad.pair[i].b;
+  ipc->s.ctx = ctx;
+  perp_ipc_evaluate(ipc, t, ipc->s.q);
+  ipc->s.known = true;
+  PERP_TRY(ipc_broad(ipc, ipc->dhat));
+  for (int pair = 0; pair < ipc->broad.n_pairs; pair++) {
+    const int a = ipc->broad.pair[pair].a, b = ipc->broad.pair[pair].b;
     char name[2][PERP_LABEL_MAX];
-    const double d = perp_shape_distance(&w->thin, a, &w->s.e.pose[w->thin.shape[a].body], b,
-                                         &w->s.e.pose[w->thin.shape[b].body], NULL, NULL, NULL);
+    const double d = perp_shape_distance(&ipc->thin, a, &ipc->s.e.pose[ipc->thin.shape[a].body], b,
+                                         &ipc->s.e.pose[ipc->thin.shape[b].body], NULL, NULL, NULL);
     if (d > FARTHER * model->size) continue;
     return PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
@@ -446,51 +451,52 @@ static perp_status ipc_restart(perp_ctx *ctx, void *ws, double t, const double *
         "thinner",
         perp_model_label(name[0], "shape", a, model->shape_def[a].name),
         perp_model_label(name[1], "shape", b, model->shape_def[b].name), d, t,
-        ceil(w->o.inset + 1 - fmin(d, 0) / w->dhat));
+        ceil(ipc->o.inset + 1 - fmin(d, 0) / ipc->dhat));
   }
   return PERP_OK;
 }
 
 static void ipc_layout(void *ws, perp_arena *arena)
 {
-  perp_ipc *w = ws;
-  const perp_model *model = w->s.model;
+  perp_ipc *ipc = ws;
+  const perp_model *model = ipc->s.model;
   const int n = model->n_bodies;
-  perp_scheme_layout(w, arena);
-  w->shape = PERP_CARVE(arena, perp_shape, model->n_shapes);
-  w->hull = PERP_CARVE(arena, perp_hull *, model->n_shapes);
-  w->start = PERP_CARVE(arena, perp_pose, n + 1);
-  w->place = PERP_CARVE(arena, perp_pose, n + 1);
-  PERP_DOUBLES(arena, model->nv, &w->y, &w->x, &w->g, &w->p, &w->scratch);
-  w->trial = PERP_CARVE(arena, double, model->nq);
-  PERP_DOUBLES(arena, model->m, &w->l, &w->l_new, &w->Jp);
-  w->H = PERP_CARVE(arena, double, (size_t)model->nvb *(size_t)model->nv);
-  w->head = PERP_CARVE(arena, int, n);
-  w->rhs = PERP_CARVE(arena, double, model->nv + model->m);
+  perp_scheme_layout(ipc, arena);
+  ipc->shape = PERP_CARVE(arena, perp_shape, model->n_shapes);
+  ipc->hull = PERP_CARVE(arena, perp_hull *, model->n_shapes);
+  ipc->start = PERP_CARVE(arena, perp_pose, n + 1);
+  ipc->place = PERP_CARVE(arena, perp_pose, n + 1);
+  PERP_DOUBLES(arena, model->nv, &ipc->y, &ipc->x, &ipc->g, &ipc->p, &ipc->scratch);
+  ipc->trial = PERP_CARVE(arena, double, model->nq);
+  PERP_DOUBLES(arena, model->m, &ipc->l, &ipc->l_new, &ipc->Jp);
+  ipc->H = PERP_CARVE(arena, double, (size_t)model->nvb *(size_t)model->nv);
+  ipc->head = PERP_CARVE(arena, int, n);
+  ipc->rhs = PERP_CARVE(arena, double, model->nv + model->m);
 }
 
 static void ipc_destroy(void *ws)
 {
-  perp_ipc *w = ws;
-  if (w == NULL) return;
-  for (int i = 0; i < w->s.model->n_shapes; i++) free(w->hull[i]);
-  perp_broad_free(&w->broad);
-  perp_arena_free(&w->touches);
-  perp_arena_free(&w->grips);
-  perp_arena_free(&w->told);
-  perp_sparse_lu_close(&w->lu);
+  perp_ipc *ipc = ws;
+  if (ipc == NULL) return;
+  for (int shape = 0; shape < ipc->s.model->n_shapes; shape++) free(ipc->hull[shape]);
+  perp_broad_free(&ipc->broad);
+  perp_arena_free(&ipc->touches);
+  perp_arena_free(&ipc->grips);
+  perp_arena_free(&ipc->told);
+  perp_sparse_lu_close(&ipc->lu);
   perp_scheme_destroy(ws);
 }
 
-static perp_status ipc_shapes(perp_ctx *ctx, perp_ipc *w)
+static perp_status ipc_shapes(perp_ctx *ctx, perp_ipc *ipc)
 {
-  const perp_model *model = w->s.model;
-  w->thin = *model;
+  const perp_model *model = ipc->s.model;
+  ipc->thin = *model;
   if (model->n_shapes == 0) return PERP_OK;
-  for (int i = 0; i < model->n_shapes; i++) w->hull[i] = NULL, w->shape[i] = model->shape[i];
-  w->thin.shape = w->shape;
-  for (int i = 0; i < model->n_shapes && w->inset > 0; i++) PERP_TRY(perp_ipc_thin(ctx, w, i));
-  return perp_broad_init(ctx, &w->broad, &w->thin, w->dhat);
+  for (int shape = 0; shape < model->n_shapes; shape++)
+    ipc->hull[shape] = NULL, ipc->shape[shape] = model->shape[shape];
+  ipc->thin.shape = ipc->shape;
+  for (int i = 0; i < model->n_shapes && ipc->inset > 0; i++) PERP_TRY(perp_ipc_thin(ctx, ipc, i));
+  return perp_broad_init(ctx, &ipc->broad, &ipc->thin, ipc->dhat);
 }
 
 static perp_status ipc_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
@@ -501,7 +507,8 @@ static perp_status ipc_create(perp_ctx *ctx, perp_model *model, const perp_parts
   PERP_TRY(perp_ipc_serves(ctx, model));
   like.s.step = ipc_step;
   like.dhat = like.o.dhat > 0 ? like.o.dhat : DHAT * model->size;
-  for (int b = 0; b < model->n_bodies; b++) like.rho = fmax(like.rho, model->inertia[b].mass);
+  for (int body = 0; body < model->n_bodies; body++)
+    like.rho = fmax(like.rho, model->inertia[body].mass);
   like.K = like.o.kappa * like.rho;
   like.inset = like.o.inset * like.dhat;
   PERP_TRY(perp_scheme_create(ctx, model, parts, h, &like.s, sizeof like, ipc_layout, ws));

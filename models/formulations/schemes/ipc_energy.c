@@ -31,24 +31,24 @@ static double ipc_friction(double u, double e, double *f1, double *f2)
 }
 
 /* Poses, joints and x at (t, q). */
-void perp_ipc_evaluate(perp_ipc *w, double t, const double *q)
+void perp_ipc_evaluate(perp_ipc *ipc, double t, const double *q)
 {
-  const perp_model *model = w->s.model;
-  perp_eval_at(&w->s.e, model, t, q);
-  for (int b = -1; b < model->n_bodies; b++)
-    perp_lift(model->dim, &w->s.e.pose[b], &w->place[b + 1]);
-  perp_model_difference(model, w->s.q, q, w->x);
+  const perp_model *model = ipc->s.model;
+  perp_eval_at(&ipc->s.e, model, t, q);
+  for (int body = -1; body < model->n_bodies; body++)
+    perp_lift(model->dim, &ipc->s.e.pose[body], &ipc->place[body + 1]);
+  perp_model_difference(model, ipc->s.q, q, ipc->x);
 }
 
 /* All pairs of shapes that the broad phase has; false: fn said so, or they overlap. */
-bool perp_ipc_pairs(perp_ipc *w, perp_ipc_pair_fn *fn, void *user)
+bool perp_ipc_pairs(perp_ipc *ipc, perp_ipc_pair_fn *fn, void *user)
 {
-  for (int i = 0; i < w->broad.n_pairs && w->s.model->n_shapes > 0; i++) {
-    const int a = w->broad.pair[i].a, b = w->broad.pair[i].b;
+  for (int i = 0; i < ipc->broad.n_pairs && ipc->s.model->n_shapes > 0; i++) {
+    const int a = ipc->broad.pair[i].a, b = ipc->broad.pair[i].b;
     double n[3] = { 0 };
-    const double d = perp_shape_distance(&w->thin, a, &w->s.e.pose[w->thin.shape[a].body], b,
-                                         &w->s.e.pose[w->thin.shape[b].body], NULL, NULL, n);
-    if (!(d > 0) || !fn(w, a, b, d, n, user)) return false;
+    const double d = perp_shape_distance(&ipc->thin, a, &ipc->s.e.pose[ipc->thin.shape[a].body], b,
+                                         &ipc->s.e.pose[ipc->thin.shape[b].body], NULL, NULL, n);
+    if (!(d > 0) || !fn(ipc, a, b, d, n, user)) return false;
   }
   return true;
 }
@@ -74,9 +74,9 @@ static void ipc_add_barrier(void *user, const perp_ipc_touch *touch)
   sum->slope += touch->w * fabs(b1);
 }
 
-static bool ipc_energy_pair(perp_ipc *w, int a, int b, double d, const double n[3], void *user)
+static bool ipc_energy_pair(perp_ipc *ipc, int a, int b, double d, const double n[3], void *user)
 {
-  return ipc_touch_pair(w, a, b, d, n, ipc_add_barrier, user);
+  return ipc_touch_pair(ipc, a, b, d, n, ipc_add_barrier, user);
 }
 
 double perp_ipc_normal(const perp_ipc *w, const perp_ipc_touch *touch)
@@ -138,56 +138,57 @@ double perp_ipc_merit(perp_ipc *w, double h)
 
 static void ipc_collect(void *user, const perp_ipc_touch *touch)
 {
-  perp_ipc *w = user;
-  if (w->n_touch < w->cap_touch) w->touch[w->n_touch] = *touch;
-  w->n_touch++;
+  perp_ipc *ipc = user;
+  if (ipc->n_touch < ipc->cap_touch) ipc->touch[ipc->n_touch] = *touch;
+  ipc->n_touch++;
 }
 
-static bool ipc_collect_pair(perp_ipc *w, int a, int b, double d, const double n[3], void *user)
+static bool ipc_collect_pair(perp_ipc *ipc, int a, int b, double d, const double n[3], void *user)
 {
   (void)user;
-  return ipc_touch_pair(w, a, b, d, n, ipc_collect, w);
+  return ipc_touch_pair(ipc, a, b, d, n, ipc_collect, ipc);
 }
 
 static void ipc_layout_touches(void *ws, perp_arena *arena)
 {
-  perp_ipc *w = ws;
-  const size_t n = (size_t)(w->s.model->nvb * w->s.model->nvb);
-  w->touch = PERP_CARVE(arena, perp_ipc_touch, w->cap_touch);
-  w->couple = PERP_CARVE(arena, double, n *(size_t)w->cap_touch);
-  w->next = PERP_CARVE(arena, int, 2 * (size_t)w->cap_touch);
+  perp_ipc *ipc = ws;
+  const size_t n = (size_t)(ipc->s.model->nvb * ipc->s.model->nvb);
+  ipc->touch = PERP_CARVE(arena, perp_ipc_touch, ipc->cap_touch);
+  ipc->couple = PERP_CARVE(arena, double, n *(size_t)ipc->cap_touch);
+  ipc->next = PERP_CARVE(arena, int, 2 * (size_t)ipc->cap_touch);
 }
 
 /* Room for n in one of these; what was there is lost. */
-bool perp_ipc_room(perp_ipc *w, perp_arena *arena, perp_layout_fn *layout, int *cap, int n)
+bool perp_ipc_room(perp_ipc *ipc, perp_arena *arena, perp_layout_fn *layout, int *cap, int n)
 {
   if (n <= *cap) return true;
   *cap = n + n / 2 + 32;
-  w->s.status = perp_arena_layout(w->s.ctx, arena, layout, w);
-  if (w->s.status != PERP_OK) *cap = 0;
-  return w->s.status == PERP_OK;
+  ipc->s.status = perp_arena_layout(ipc->s.ctx, arena, layout, ipc);
+  if (ipc->s.status != PERP_OK) *cap = 0;
+  return ipc->s.status == PERP_OK;
 }
 
 /* The contacts of the iterate. */
-bool perp_ipc_touching(perp_ipc *w)
+bool perp_ipc_touching(perp_ipc *ipc)
 {
   do {
-    if (!perp_ipc_room(w, &w->touches, ipc_layout_touches, &w->cap_touch, w->n_touch + w->n_grip))
+    if (!perp_ipc_room(ipc, &ipc->touches, ipc_layout_touches, &ipc->cap_touch,
+                       ipc->n_touch + ipc->n_grip))
       return false;
-    w->n_touch = 0;
-    if (!perp_ipc_pairs(w, ipc_collect_pair, NULL)) return false;
-  } while (w->n_touch + w->n_grip > w->cap_touch);
+    ipc->n_touch = 0;
+    if (!perp_ipc_pairs(ipc, ipc_collect_pair, NULL)) return false;
+  } while (ipc->n_touch + ipc->n_grip > ipc->cap_touch);
   return true;
 }
 
 /* The k-th number of twelve that the model has: bodies that move, x, y and the turn in the plane.
  */
-static int ipc_freedoms(const perp_ipc *w, const int body[2], int index[PERP_IPC_DOFS])
+static int ipc_freedoms(const perp_ipc *ipc, const int body[2], int index[PERP_IPC_DOFS])
 {
   int n = 0;
   for (int side = 0; side < 2; side++)
     for (int i = 0; i < 6 && body[side] >= 0; i++)
-      if (w->s.model->dim == 3 || i < 2 || i == 5) index[n++] = 6 * side + i;
+      if (ipc->s.model->dim == 3 || i < 2 || i == 5) index[n++] = 6 * side + i;
   return n;
 }
 
@@ -208,16 +209,16 @@ static bool ipc_project(int n, double *H)
 }
 
 /* g += d [n], H += A [n x n] of the freedoms index of two bodies; couple [nvb nvb]. */
-static void ipc_scatter(perp_ipc *w, const int body[2], int n, const double *d, const double *A,
+static void ipc_scatter(perp_ipc *ipc, const int body[2], int n, const double *d, const double *A,
                         double *couple)
 {
-  const int nvb = w->s.model->nvb, first = body[0] >= 0 ? nvb : 0;
-  for (int i = 0; i < n; i++) w->g[nvb * body[i >= first] + (i >= first ? i - first : i)] += d[i];
+  const int nvb = ipc->s.model->nvb, first = body[0] >= 0 ? nvb : 0;
+  for (int i = 0; i < n; i++) ipc->g[nvb * body[i >= first] + (i >= first ? i - first : i)] += d[i];
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++) {
       const int a = i >= first, b = j >= first, r = a ? i - first : i, c = b ? j - first : j;
       if (a == b)
-        w->H[nvb * nvb * body[a] + r + nvb * c] += A[i + n * j];
+        ipc->H[nvb * nvb * body[a] + r + nvb * c] += A[i + n * j];
       else if (a == 0)
         couple[r + nvb * c] += A[i + n * j];
     }
@@ -225,35 +226,35 @@ static void ipc_scatter(perp_ipc *w, const int body[2], int n, const double *d, 
 
 /* Places of two bodies count as their difference: the matrix of it and of both turns is projected.
  */
-static bool ipc_derive_touch(perp_ipc *w, int at)
+static bool ipc_derive_touch(perp_ipc *ipc, int at)
 {
   enum { N = PERP_IPC_DOFS };
-  const perp_ipc_touch *touch = &w->touch[at];
-  const perp_pose pose[2] = { w->place[touch->body[0] + 1], w->place[touch->body[1] + 1] };
-  const int dim = w->s.model->dim, rates = w->s.model->rates;
+  const perp_ipc_touch *touch = &ipc->touch[at];
+  const perp_pose pose[2] = { ipc->place[touch->body[0] + 1], ipc->place[touch->body[1] + 1] };
+  const int dim = ipc->s.model->dim, rates = ipc->s.model->rates;
   double g[N], m[N] = { 0 }, H[N * N], W[N * N] = { 0 }, d[N], A[N * N], P[N * N], b1, b2;
   int index[N];
-  const double b = ipc_barrier(touch->d, w->dhat, &b1, &b2);
-  const int n = ipc_freedoms(w, touch->body, index),
+  const double b = ipc_barrier(touch->d, ipc->dhat, &b1, &b2);
+  const int n = ipc_freedoms(ipc, touch->body, index),
             skip = touch->body[0] >= 0 && touch->body[1] >= 0 ? dim : 0, size = n - skip;
   perp_ipc_gradient(touch, pose, g);
   if (touch->w < 1) perp_ipc_mollifier(touch, pose, m, W);
   perp_ipc_hessian(touch, pose, H);
-  for (int j = 0; j < n; j++) d[j] = w->K * (touch->w * b1 * g[index[j]] + b * m[index[j]]);
+  for (int j = 0; j < n; j++) d[j] = ipc->K * (touch->w * b1 * g[index[j]] + b * m[index[j]]);
   for (int j = 0; j < size; j++)
     for (int i = 0; i < size; i++) {
       const int k = index[skip + j], l = index[skip + i];
-      P[i + size * j] = w->K * (touch->w * (b2 * g[l] * g[k] + b1 * H[l + N * k]) +
-                                b1 * (m[l] * g[k] + g[l] * m[k]) + b * W[l + N * k]);
+      P[i + size * j] = ipc->K * (touch->w * (b2 * g[l] * g[k] + b1 * H[l + N * k]) +
+                                  b1 * (m[l] * g[k] + g[l] * m[k]) + b * W[l + N * k]);
     }
-  if (!w->bold && !ipc_project(size, P)) return false;
+  if (!ipc->bold && !ipc_project(size, P)) return false;
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++) {
       const int k = j < skip ? rates + j : j - skip, l = i < skip ? rates + i : i - skip;
       A[i + n * j] = ((j < skip) == (i < skip) ? 1 : -1) * P[l + size * k];
     }
-  ipc_scatter(w, touch->body, n, d, A,
-              w->couple + (size_t)(w->s.model->nvb * w->s.model->nvb) * (size_t)at);
+  ipc_scatter(ipc, touch->body, n, d, A,
+              ipc->couple + (size_t)(ipc->s.model->nvb * ipc->s.model->nvb) * (size_t)at);
   return true;
 }
 
@@ -339,73 +340,75 @@ bool perp_ipc_derive(perp_ipc *w, double h)
 
 /* ---- the saddle point system ---- */
 
-static const int *ipc_bodies(const perp_ipc *w, int coupling)
+static const int *ipc_bodies(const perp_ipc *ipc, int coupling)
 {
-  return coupling < w->n_touch ? w->touch[coupling].body
-                               : w->grip[coupling - w->n_touch].contact.body;
+  return coupling < ipc->n_touch ? ipc->touch[coupling].body
+                                 : ipc->grip[coupling - ipc->n_touch].contact.body;
 }
 
 /* Columns of body b: of H, then of J. */
-static void ipc_columns(perp_ipc *w, int b)
+static void ipc_columns(perp_ipc *ipc, int b)
 {
-  const perp_model *model = w->s.model;
-  const perp_blocks *blocks = &w->s.e.blocks;
+  const perp_model *model = ipc->s.model;
+  const perp_blocks *blocks = &ipc->s.e.blocks;
   const int n = model->nvb;
   for (int c = 0; c < n; c++) {
-    for (int r = 0; r < n; r++) perp_sparse_lu_add(&w->lu, n * b + r, w->H[n * n * b + r + n * c]);
-    for (int at = w->head[b]; at >= 0; at = w->next[at]) {
-      const int *body = ipc_bodies(w, at / 2), side = at % 2;
-      const double *A = w->couple + (size_t)(n * n) * (size_t)(at / 2);
+    for (int r = 0; r < n; r++)
+      perp_sparse_lu_add(&ipc->lu, n * b + r, ipc->H[n * n * b + r + n * c]);
+    for (int at = ipc->head[b]; at >= 0; at = ipc->next[at]) {
+      const int *body = ipc_bodies(ipc, at / 2), side = at % 2;
+      const double *A = ipc->couple + (size_t)(n * n) * (size_t)(at / 2);
       for (int r = 0; r < n; r++)
-        perp_sparse_lu_add(&w->lu, n * body[1 - side] + r, side == 0 ? A[c + n * r] : A[r + n * c]);
+        perp_sparse_lu_add(&ipc->lu, n * body[1 - side] + r,
+                           side == 0 ? A[c + n * r] : A[r + n * c]);
     }
     for (int k = blocks->tptr[b]; k < blocks->tptr[b + 1]; k++) {
       const int sub = blocks->tsub[k], first = blocks->cptr[blocks->jgrp[sub]],
                 rows = blocks->cptr[blocks->jgrp[sub] + 1] - first;
       for (int r = 0; r < rows; r++)
-        perp_sparse_lu_add(&w->lu, model->nv + first + r,
+        perp_sparse_lu_add(&ipc->lu, model->nv + first + r,
                            blocks->J[blocks->joff[sub] + r + rows * c]);
     }
-    perp_sparse_lu_column(&w->lu);
+    perp_sparse_lu_column(&ipc->lu);
   }
 }
 
-bool perp_ipc_solve(perp_ipc *w)
+bool perp_ipc_solve(perp_ipc *ipc)
 {
-  const perp_model *model = w->s.model;
-  const perp_blocks *blocks = &w->s.e.blocks;
-  const int n = model->nvb, couplings = w->n_touch + w->n_grip;
-  const double r = REDUNDANT * n / (w->K / w->o.kappa);
-  w->s.status = perp_sparse_lu_reserve(w->s.ctx, &w->lu, model->nv + model->m,
-                                       (size_t)(n * model->nv) +
-                                           2 * (size_t)(n * n) * (size_t)couplings +
-                                           2 * (size_t)model->pattern.nnz_J + (size_t)model->m);
-  if (w->s.status != PERP_OK) return false;
-  for (int b = 0; b < model->n_bodies; b++) w->head[b] = -1;
+  const perp_model *model = ipc->s.model;
+  const perp_blocks *blocks = &ipc->s.e.blocks;
+  const int n = model->nvb, couplings = ipc->n_touch + ipc->n_grip;
+  const double r = REDUNDANT * n / (ipc->K / ipc->o.kappa);
+  ipc->s.status = perp_sparse_lu_reserve(ipc->s.ctx, &ipc->lu, model->nv + model->m,
+                                         (size_t)(n * model->nv) +
+                                             2 * (size_t)(n * n) * (size_t)couplings +
+                                             2 * (size_t)model->pattern.nnz_J + (size_t)model->m);
+  if (ipc->s.status != PERP_OK) return false;
+  for (int b = 0; b < model->n_bodies; b++) ipc->head[b] = -1;
   for (int i = 0; i < couplings; i++)
     for (int side = 0; side < 2; side++) {
-      const int *body = ipc_bodies(w, i);
+      const int *body = ipc_bodies(ipc, i);
       if (body[0] < 0 || body[1] < 0) continue;
-      w->next[2 * i + side] = w->head[body[side]];
-      w->head[body[side]] = 2 * i + side;
+      ipc->next[2 * i + side] = ipc->head[body[side]];
+      ipc->head[body[side]] = 2 * i + side;
     }
-  perp_sparse_lu_begin(&w->lu, model->nv + model->m);
-  for (int b = 0; b < model->n_bodies; b++) ipc_columns(w, b);
+  perp_sparse_lu_begin(&ipc->lu, model->nv + model->m);
+  for (int b = 0; b < model->n_bodies; b++) ipc_columns(ipc, b);
   for (int c = 0; c < blocks->nc; c++)
     for (int row = blocks->cptr[c]; row < blocks->cptr[c + 1]; row++) {
       const int rows = blocks->cptr[c + 1] - blocks->cptr[c];
       for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++)
         for (int i = 0; i < n; i++)
-          perp_sparse_lu_add(&w->lu, n * blocks->jblk[k] + i,
+          perp_sparse_lu_add(&ipc->lu, n * blocks->jblk[k] + i,
                              -blocks->J[blocks->joff[k] + row - blocks->cptr[c] + rows * i]);
-      perp_sparse_lu_add(&w->lu, model->nv + row, r);
-      perp_sparse_lu_column(&w->lu);
+      perp_sparse_lu_add(&ipc->lu, model->nv + row, r);
+      perp_sparse_lu_column(&ipc->lu);
     }
-  if (!perp_sparse_lu_factor(&w->lu)) return false;
-  for (int i = 0; i < model->nv; i++) w->rhs[i] = -w->g[i];
-  for (int i = 0; i < model->m; i++) w->rhs[model->nv + i] = -w->s.e.C[i] + r * w->l[i];
-  perp_sparse_lu_solve(&w->lu, w->rhs);
-  memcpy(w->p, w->rhs, (size_t)model->nv * sizeof *w->p);
-  memcpy(w->l_new, w->rhs + model->nv, (size_t)model->m * sizeof *w->l_new);
+  if (!perp_sparse_lu_factor(&ipc->lu)) return false;
+  for (int i = 0; i < model->nv; i++) ipc->rhs[i] = -ipc->g[i];
+  for (int i = 0; i < model->m; i++) ipc->rhs[model->nv + i] = -ipc->s.e.C[i] + r * ipc->l[i];
+  perp_sparse_lu_solve(&ipc->lu, ipc->rhs);
+  memcpy(ipc->p, ipc->rhs, (size_t)model->nv * sizeof *ipc->p);
+  memcpy(ipc->l_new, ipc->rhs + model->nv, (size_t)model->m * sizeof *ipc->l_new);
   return true;
 }

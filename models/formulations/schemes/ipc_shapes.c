@@ -21,10 +21,10 @@ static bool ipc_has_core(const perp_shape *shape)
 perp_status perp_ipc_serves(perp_ctx *ctx, const perp_model *model)
 {
   char name[PERP_LABEL_MAX];
-  for (int i = 0; i < model->n_shapes; i++) {
-    const perp_surface *surface = &model->shape_def[i].surface;
-    perp_model_label(name, "shape", i, model->shape_def[i].name);
-    if (!ipc_has_core(&model->shape[i]))
+  for (int shape = 0; shape < model->n_shapes; shape++) {
+    const perp_surface *surface = &model->shape_def[shape].surface;
+    perp_model_label(name, "shape", shape, model->shape_def[shape].name);
+    if (!ipc_has_core(&model->shape[shape]))
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "formulation ipc: %s has no distances between vertices, edges and faces; "
                        "spheres, capsules, boxes, polytopes of up to %d edges and planes of the "
@@ -41,13 +41,13 @@ perp_status perp_ipc_serves(perp_ctx *ctx, const perp_model *model)
                        "= %g and mu_dynamic = %g; use --formulation velocity",
                        name, surface->mu, surface->mu_dynamic);
   }
-  for (int i = 0; i < model->surfaces.n_pairs; i++) {
-    const perp_surface *surface = &model->surfaces.pair[i].surface;
+  for (int pair = 0; pair < model->surfaces.n_pairs; pair++) {
+    const perp_surface *surface = &model->surfaces.pair[pair].surface;
     if (surface->restitution > 0 || surface->mu_dynamic != surface->mu)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "formulation ipc supports neither restitution nor mu_dynamic: the pair of "
                        "materials %d and %d has them; use --formulation velocity",
-                       model->surfaces.pair[i].a, model->surfaces.pair[i].b);
+                       model->surfaces.pair[pair].a, model->surfaces.pair[pair].b);
   }
   for (int i = 0; i < model->m; i++)
     if (model->soft.softness[i] > 0)
@@ -58,11 +58,11 @@ perp_status perp_ipc_serves(perp_ctx *ctx, const perp_model *model)
   return PERP_OK;
 }
 
-perp_status perp_ipc_thin(perp_ctx *ctx, perp_ipc *w, int i)
+perp_status perp_ipc_thin(perp_ctx *ctx, perp_ipc *ipc, int i)
 {
-  const perp_model *model = w->s.model;
-  perp_shape *shape = &w->shape[i];
-  const double by = 0.5 * w->inset;
+  const perp_model *model = ipc->s.model;
+  perp_shape *shape = &ipc->shape[i];
+  const double by = 0.5 * ipc->inset;
   char name[PERP_LABEL_MAX];
   double half[3], least = shape->radius;
   perp_model_label(name, "shape", i, model->shape_def[i].name);
@@ -85,15 +85,15 @@ perp_status perp_ipc_thin(perp_ctx *ctx, perp_ipc *w, int i)
         ctx, PERP_ERR_UNSUPPORTED,
         "formulation ipc: inset=%g and dhat=%g m leave nothing of %s, which reaches %g m from its "
         "middle; use an inset below %g",
-        w->o.inset, w->dhat, name, least, 2 * least / w->dhat);
+        ipc->o.inset, ipc->dhat, name, least, 2 * least / ipc->dhat);
   if (shape->kind != PERP_SHAPE_BOX) {
     shape->radius -= by;
     return PERP_OK;
   }
   for (int k = 0; k < 3; k++) half[k] = shape->half[k] = shape->half[k] - (k < model->dim ? by : 0);
   shape->hull = NULL;
-  PERP_TRY(perp_hull_box(ctx, model->dim, half, name, &w->hull[i]));
-  perp_hull_move(w->hull[i], shape->R, shape->c);
-  shape->hull = w->hull[i];
+  PERP_TRY(perp_hull_box(ctx, model->dim, half, name, &ipc->hull[i]));
+  perp_hull_move(ipc->hull[i], shape->R, shape->c);
+  shape->hull = ipc->hull[i];
   return PERP_OK;
 }

@@ -102,12 +102,12 @@ static void closest_hull(const double x[3], const perp_hull *hull, closest *out)
 {
   double most = -HUGE_VAL;
   closest other;
-  for (int f = 0; f < hull->n_faces; f++) {
-    const double *n = hull->n + 3 * f, above = perp_dot(3, n, x) - hull->d[f];
+  for (int face = 0; face < hull->n_faces; face++) {
+    const double *n = hull->n + 3 * face, above = perp_dot(3, n, x) - hull->d[face];
     most = fmax(most, above);
     if (!(above > 0) || hull->dim == 2) continue;
     closest_face(x, n, above, out);
-    if (closest_within(hull, f, out->y)) return;
+    if (closest_within(hull, face, out->y)) return;
   }
   *out = (closest){ .distance = most > 0 ? HUGE_VAL : most };
   if (!(most > 0)) return;
@@ -151,56 +151,56 @@ typedef struct search {
   bool apart;
 } search;
 
-static bool search_near(const search *s, int side, const double x[3])
+static bool search_near(const search *work, int side, const double x[3])
 {
-  const double along = perp_dot(3, s->n, x);
-  return side == 0 ? along >= s->limit[0] : along <= s->limit[1];
+  const double along = perp_dot(3, work->n, x);
+  return side == 0 ? along >= work->limit[0] : along <= work->limit[1];
 }
 
-static void search_found(search *s, perp_ipc_touch *touch)
+static void search_found(search *work, perp_ipc_touch *touch)
 {
-  touch->d = touch->core - s->radius;
-  if (!(touch->d > 0)) s->apart = false;
-  if (!(touch->d < s->reach)) return;
+  touch->d = touch->core - work->radius;
+  if (!(touch->d > 0)) work->apart = false;
+  if (!(touch->d < work->reach)) return;
   for (int side = 0; side < 2; side++) {
-    touch->shape[side] = s->number[side];
-    touch->body[side] = s->shape[side]->body;
+    touch->shape[side] = work->number[side];
+    touch->body[side] = work->shape[side]->body;
   }
-  s->visit(s->user, touch);
+  work->visit(work->user, touch);
 }
 
 /* Each vertex of the core of `side` with the core of the other. */
-static void search_vertices(search *s, int side)
+static void search_vertices(search *work, int side)
 {
   const int other = 1 - side;
-  for (int i = 0; i < ipc_points(s->shape[side]); i++) {
+  for (int i = 0; i < ipc_points(work->shape[side]); i++) {
     double local[3], x[3], seen[3];
     perp_ipc_touch touch = { .w = 1 };
     closest near;
-    ipc_point(s->shape[side], i, local);
-    perp_place(s->pose[side], local, x);
-    if (!search_near(s, side, x)) continue;
-    perp_place_back(s->pose[other], x, seen);
-    closest_core(seen, s->shape[other], &near);
+    ipc_point(work->shape[side], i, local);
+    perp_place(work->pose[side], local, x);
+    if (!search_near(work, side, x)) continue;
+    perp_place_back(work->pose[other], x, seen);
+    closest_core(seen, work->shape[other], &near);
     touch.feature = (unsigned)(side == 0 ? VERTEX_OF_A : VERTEX_OF_B) << KIND_BITS | (unsigned)i;
     touch.core = near.distance;
     memcpy(touch.p[side], x, sizeof x);
-    perp_place(s->pose[other], near.y, touch.p[other]);
-    perp_turn(3, s->pose[other]->R, near.n, touch.n);
+    perp_place(work->pose[other], near.y, touch.p[other]);
+    perp_turn(3, work->pose[other]->R, near.n, touch.n);
     touch.slides = near.slides;
-    for (int k = 0; k < near.slides; k++) {
-      touch.side[k] = other;
-      perp_turn(3, s->pose[other]->R, near.t[k], touch.t[k]);
+    for (int slide = 0; slide < near.slides; slide++) {
+      touch.side[slide] = other;
+      perp_turn(3, work->pose[other]->R, near.t[slide], touch.t[slide]);
     }
     for (int k = 0; k < 3; k++) { /* n is from a to b, and so is what t moves */
       if (side == 0) touch.n[k] = -touch.n[k];
       for (int l = 0; l < near.slides && side == 1; l++) touch.t[l][k] = -touch.t[l][k];
     }
-    search_found(s, &touch);
+    search_found(work, &touch);
   }
 }
 
-static void search_edge_pair(search *s, double (*a)[3], double (*b)[3], unsigned feature)
+static void search_edge_pair(search *work, double (*a)[3], double (*b)[3], unsigned feature)
 {
   double d[2][3], at[2], cross[3], off[3];
   perp_ipc_touch touch = { .feature = feature, .w = 1 };
@@ -227,44 +227,44 @@ static void search_edge_pair(search *s, double (*a)[3], double (*b)[3], unsigned
     for (int k = 0; k < 3; k++) touch.t[touch.slides][k] = side == 0 ? -d[0][k] : d[1][k];
     touch.slides++;
   }
-  search_found(s, &touch);
+  search_found(work, &touch);
 }
 
-static bool search_edge(const search *s, int side, int i, double x[2][3])
+static bool search_edge(const search *work, int side, int i, double x[2][3])
 {
   double local[2][3];
-  ipc_edge(s->shape[side], i, local[0], local[1]);
-  perp_place(s->pose[side], local[0], x[0]);
-  perp_place(s->pose[side], local[1], x[1]);
-  return search_near(s, side, x[0]) || search_near(s, side, x[1]);
+  ipc_edge(work->shape[side], i, local[0], local[1]);
+  perp_place(work->pose[side], local[0], x[0]);
+  perp_place(work->pose[side], local[1], x[1]);
+  return search_near(work, side, x[0]) || search_near(work, side, x[1]);
 }
 
-static void search_edges(search *s)
+static void search_edges(search *work)
 {
   double a[2][3], b[2][3];
-  for (int i = 0; i < ipc_edges(s->shape[0]); i++) {
-    if (!search_edge(s, 0, i, a)) continue;
-    for (int j = 0; j < ipc_edges(s->shape[1]); j++)
-      if (search_edge(s, 1, j, b))
-        search_edge_pair(s, a, b,
+  for (int i = 0; i < ipc_edges(work->shape[0]); i++) {
+    if (!search_edge(work, 0, i, a)) continue;
+    for (int j = 0; j < ipc_edges(work->shape[1]); j++)
+      if (search_edge(work, 1, j, b))
+        search_edge_pair(work, a, b,
                          (unsigned)EDGES << KIND_BITS | (unsigned)i << FEATURE_BITS | (unsigned)j);
   }
 }
 
 /* The end of a core along n (side 0) or against it. */
-static double search_end(const search *s, int side)
+static double search_end(const search *work, int side)
 {
   double most = -HUGE_VAL;
-  for (int i = 0; i < ipc_points(s->shape[side]); i++) {
+  for (int i = 0; i < ipc_points(work->shape[side]); i++) {
     double local[3], x[3];
-    ipc_point(s->shape[side], i, local);
-    perp_place(s->pose[side], local, x);
-    most = fmax(most, (side == 0 ? 1 : -1) * perp_dot(3, s->n, x));
+    ipc_point(work->shape[side], i, local);
+    perp_place(work->pose[side], local, x);
+    most = fmax(most, (side == 0 ? 1 : -1) * perp_dot(3, work->n, x));
   }
-  if (s->shape[side]->kind == PERP_SHAPE_PLANE) { /* n is its normal, or against it */
+  if (work->shape[side]->kind == PERP_SHAPE_PLANE) { /* n is its normal, or against it */
     double x[3];
-    perp_place(s->pose[side], s->shape[side]->c, x);
-    most = (side == 0 ? 1 : -1) * perp_dot(3, s->n, x);
+    perp_place(work->pose[side], work->shape[side]->c, x);
+    most = (side == 0 ? 1 : -1) * perp_dot(3, work->n, x);
   }
   return most;
 }
@@ -274,23 +274,23 @@ bool perp_ipc_touches(const perp_model *model, int shape_a, const perp_pose *pos
                       perp_ipc_visit *visit, void *user)
 {
   const perp_shape *a = &model->shape[shape_a], *b = &model->shape[shape_b];
-  search s = { .shape = { a, b },
-               .pose = { pose_a, pose_b },
-               .number = { shape_a, shape_b },
-               .n = { n[0], n[1], n[2] },
-               .reach = reach,
-               .radius = ipc_radius(a) + ipc_radius(b),
-               .visit = visit,
-               .user = user,
-               .apart = true };
-  const double slack = SLACK * fmin(a->bound, b->bound), far = reach + s.radius + slack;
-  s.limit[0] = -search_end(&s, 1) - far;
-  s.limit[1] = search_end(&s, 0) + far;
+  search work = { .shape = { a, b },
+                  .pose = { pose_a, pose_b },
+                  .number = { shape_a, shape_b },
+                  .n = { n[0], n[1], n[2] },
+                  .reach = reach,
+                  .radius = ipc_radius(a) + ipc_radius(b),
+                  .visit = visit,
+                  .user = user,
+                  .apart = true };
+  const double slack = SLACK * fmin(a->bound, b->bound), far = reach + work.radius + slack;
+  work.limit[0] = -search_end(&work, 1) - far;
+  work.limit[1] = search_end(&work, 0) + far;
   /* two points: one distance */
-  if (b->kind != PERP_SHAPE_SPHERE || a->kind == PERP_SHAPE_SPHERE) search_vertices(&s, 0);
-  if (a->kind != PERP_SHAPE_SPHERE) search_vertices(&s, 1);
-  search_edges(&s);
-  return s.apart;
+  if (b->kind != PERP_SHAPE_SPHERE || a->kind == PERP_SHAPE_SPHERE) search_vertices(&work, 0);
+  if (a->kind != PERP_SHAPE_SPHERE) search_vertices(&work, 1);
+  search_edges(&work);
+  return work.apart;
 }
 
 void perp_ipc_surface(const perp_model *model, const perp_ipc_touch *touch, int side, double p[3])

@@ -25,13 +25,13 @@ void perp_scheme_layout(void *ws, perp_arena *arena)
 static perp_status scheme_serves(perp_ctx *ctx, const perp_model *model, const char *name)
 {
   char label[PERP_LABEL_MAX];
-  for (int i = 0; i < model->n_joints; i++)
-    if (model->joint[i].n_bodies > TWO_BODIES)
+  for (int joint = 0; joint < model->n_joints; joint++)
+    if (model->joint[joint].n_bodies > TWO_BODIES)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "formulation %s: %s has %d bodies, but rows connect two at most; use "
                        "--formulation velocity",
-                       name, perp_model_label(label, "joint", i, model->joint_def[i].name),
-                       model->joint[i].n_bodies);
+                       name, perp_model_label(label, "joint", joint, model->joint_def[joint].name),
+                       model->joint[joint].n_bodies);
   return PERP_OK;
 }
 
@@ -190,8 +190,8 @@ void perp_scheme_forces(perp_scheme *scheme, double t, double h)
 void perp_scheme_move(perp_scheme *scheme, double h, const double *u)
 {
   const perp_model *model = scheme->model;
-  for (int i = 0; i < scheme->n_contacts; i++) {
-    perp_scheme_row *row = &scheme->row[scheme->contact[i].row];
+  for (int contact = 0; contact < scheme->n_contacts; contact++) {
+    perp_scheme_row *row = &scheme->row[scheme->contact[contact].row];
     row->C += h * perp_scheme_speed(scheme, row, u);
   }
   for (int i = 0; i < model->nv; i++) scheme->f[i] = h * u[i];
@@ -288,11 +288,13 @@ static int scheme_manifold(const perp_scheme *scheme, int i)
 
 void perp_scheme_sweep(perp_scheme *scheme, double *v)
 {
-  for (int i = 0; i < scheme->contacts; i++) scheme_solve(scheme, &scheme->row[i], v);
-  for (int i = 0, end; i < scheme->n_contacts; i = end) {
-    end = scheme_manifold(scheme, i);
-    for (int k = i; k < end; k++) scheme_solve(scheme, &scheme->row[scheme->contact[k].row], v);
-    for (int k = i; k < end; k++) scheme_friction(scheme, &scheme->contact[k], v);
+  for (int contact = 0; contact < scheme->contacts; contact++)
+    scheme_solve(scheme, &scheme->row[contact], v);
+  for (int contact = 0, end; contact < scheme->n_contacts; contact = end) {
+    end = scheme_manifold(scheme, contact);
+    for (int k = contact; k < end; k++)
+      scheme_solve(scheme, &scheme->row[scheme->contact[k].row], v);
+    for (int k = contact; k < end; k++) scheme_friction(scheme, &scheme->contact[k], v);
   }
   if (scheme->n > 0) scheme->count.iterations++;
 }

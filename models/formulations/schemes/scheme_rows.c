@@ -277,10 +277,10 @@ static double scheme_margin(const perp_scheme *scheme, double t, double h)
 {
   const perp_model *model = scheme->model;
   double speed = perp_closing_speed(model, scheme->v, scheme->reach);
-  for (int i = 0; i < model->n_drives; i++)
-    if (model->drive_def[i].max_force > 0)
-      speed += fabs(perp_drive_velocity(model, i, t, NULL)) *
-               (model->drive[i].slides ? 1 : model->size);
+  for (int drive = 0; drive < model->n_drives; drive++)
+    if (model->drive_def[drive].max_force > 0)
+      speed += fabs(perp_drive_velocity(model, drive, t, NULL)) *
+               (model->drive[drive].slides ? 1 : model->size);
   return h * speed + 2 * h * h * fabs(perp_model_gravity_at(model, t)) + NEAR * model->size;
 }
 
@@ -329,29 +329,30 @@ bool perp_scheme_begin(perp_scheme *scheme, double t, double h, double part)
   if (!scheme_find(scheme, t, h)) return false;
   scheme_driven(scheme, t + part);
   scheme->n = 0;
-  for (int i = 0; i < model->n_drives; i++)
+  for (int drive = 0; drive < model->n_drives; drive++)
     for (int slot = 0; slot < SLOTS; slot++) {
       perp_scheme_row row = { .kind = PERP_SCHEME_OWN };
-      if (!scheme_drive(scheme, i, slot, t, part, &row)) continue;
+      if (!scheme_drive(scheme, drive, slot, t, part, &row)) continue;
       row.start = row.C;
       row.approach = perp_scheme_speed(scheme, &row, scheme->v);
-      row.p = scheme_clamp(&row, scale * scheme->drive_p[SLOTS * i + slot]);
-      row.k = scheme->drive_k[SLOTS * i + slot];
-      scheme->slot[scheme->n] = SLOTS * i + slot;
+      row.p = scheme_clamp(&row, scale * scheme->drive_p[SLOTS * drive + slot]);
+      row.k = scheme->drive_k[SLOTS * drive + slot];
+      scheme->slot[scheme->n] = SLOTS * drive + slot;
       scheme->row[scheme->n++] = row;
     }
   scheme->joints = scheme->n;
-  for (int i = 0; i < model->n_joints; i++)
-    for (int m = scheme->e.blocks.cptr[i]; m < scheme->e.blocks.cptr[i + 1]; m++) {
+  for (int joint = 0; joint < model->n_joints; joint++)
+    for (int m = scheme->e.blocks.cptr[joint]; m < scheme->e.blocks.cptr[joint + 1]; m++) {
       perp_scheme_row row = { .p = scale * scheme->joint_p[m], .k = scheme->joint_k[m] };
-      scheme_joint(scheme, i, m - scheme->e.blocks.cptr[i], part, &row);
+      scheme_joint(scheme, joint, m - scheme->e.blocks.cptr[joint], part, &row);
       row.start = row.C;
       scheme->slot[scheme->n] = m;
       scheme->row[scheme->n++] = row;
     }
   scheme->contacts = scheme->n;
-  for (int i = 0, at = 0; i < scheme->n_contacts; i++)
-    scheme_contact(scheme, i, t + h, scale, scheme_recall(scheme, scheme->found[i].id, &at));
+  for (int contact = 0, at = 0; contact < scheme->n_contacts; contact++)
+    scheme_contact(scheme, contact, t + h, scale,
+                   scheme_recall(scheme, scheme->found[contact].id, &at));
   if (scheme->timing)
     scheme->assembly_s += perp_clock_wall() - start - (scheme->collision_s - found);
   return true;
@@ -363,12 +364,13 @@ void perp_scheme_refresh(perp_scheme *scheme, double t, double h)
   const double start = scheme->timing ? perp_clock_wall() : 0;
   perp_eval_at(&scheme->e, model, t, scheme->q1);
   scheme_driven(scheme, t + h);
-  for (int i = 0; i < scheme->joints; i++)
-    scheme_drive(scheme, scheme->slot[i] / SLOTS, scheme->slot[i] % SLOTS, t, h, &scheme->row[i]);
+  for (int joint = 0; joint < scheme->joints; joint++)
+    scheme_drive(scheme, scheme->slot[joint] / SLOTS, scheme->slot[joint] % SLOTS, t, h,
+                 &scheme->row[joint]);
   int at = scheme->joints;
-  for (int i = 0; i < model->n_joints; i++)
-    for (int k = 0; k < scheme->e.blocks.cptr[i + 1] - scheme->e.blocks.cptr[i]; k++)
-      scheme_joint(scheme, i, k, h, &scheme->row[at++]);
+  for (int joint = 0; joint < model->n_joints; joint++)
+    for (int k = 0; k < scheme->e.blocks.cptr[joint + 1] - scheme->e.blocks.cptr[joint]; k++)
+      scheme_joint(scheme, joint, k, h, &scheme->row[at++]);
   for (int i = 0; i < scheme->n_contacts && model->dim == 3; i++)
     for (int k = 0; k < 3; k++)
       scheme_direction(scheme, &scheme->contact[i], scheme->contact[i].d[k],
@@ -399,11 +401,11 @@ void perp_scheme_remember(perp_scheme *scheme, double h, double part)
   const perp_model *model = scheme->model;
   memset(scheme->drive_p, 0, SLOTS * (size_t)model->n_drives * sizeof *scheme->drive_p);
   memset(scheme->force, 0, (size_t)model->n_drives * sizeof *scheme->force);
-  for (int i = 0; i < scheme->joints; i++) {
-    const int slot = scheme->slot[i];
-    scheme->drive_p[slot] = scheme->row[i].p;
-    scheme->drive_k[slot] = scheme->row[i].k;
-    scheme->force[slot / SLOTS] += (slot % SLOTS == UPPER ? -1 : 1) * scheme->row[i].total / h;
+  for (int joint = 0; joint < scheme->joints; joint++) {
+    const int slot = scheme->slot[joint];
+    scheme->drive_p[slot] = scheme->row[joint].p;
+    scheme->drive_k[slot] = scheme->row[joint].k;
+    scheme->force[slot / SLOTS] += (slot % SLOTS == UPPER ? -1 : 1) * scheme->row[joint].total / h;
   }
   for (int i = scheme->joints; i < scheme->contacts; i++) {
     scheme->joint_p[scheme->slot[i]] = scheme->row[i].p;

@@ -56,7 +56,8 @@ static perp_reason si_baumgarte_step(perp_scheme *scheme, double t, double h)
   perp_scheme_forces(scheme, t, h);
   perp_scheme_bias(scheme, h, si_baumgarte_feedback, true);
   perp_scheme_warm(scheme, scheme->v1);
-  for (int i = 0; i < opts->iterations; i++) perp_scheme_sweep(scheme, scheme->v1);
+  for (int iteration = 0; iteration < opts->iterations; iteration++)
+    perp_scheme_sweep(scheme, scheme->v1);
   perp_scheme_move(scheme, h, scheme->v1);
   perp_scheme_sum(scheme);
   perp_scheme_remember(scheme, h, h);

@@ -74,7 +74,8 @@ static perp_reason si_ngs_step(perp_scheme *scheme, double t, double h)
   perp_scheme_forces(scheme, t, h);
   perp_scheme_bias(scheme, h, NULL, true);
   perp_scheme_warm(scheme, scheme->v1);
-  for (int i = 0; i < ngs->o.iterations; i++) perp_scheme_sweep(scheme, scheme->v1);
+  for (int iteration = 0; iteration < ngs->o.iterations; iteration++)
+    perp_scheme_sweep(scheme, scheme->v1);
   perp_scheme_sum(scheme);
   perp_scheme_move(scheme, h, scheme->v1);
   perp_scheme_remember(scheme, h, h);

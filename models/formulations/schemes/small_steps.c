@@ -56,7 +56,8 @@ static perp_reason small_steps_step(perp_scheme *scheme, double t, double whole)
     perp_scheme_forces(scheme, t + part * h, h);
     perp_scheme_bias(scheme, h, small_steps_feedback, false);
     for (int i = 0; i < scheme->n; i++) scheme->row[i].p = 0;
-    for (int i = 0; i < opts->iterations; i++) perp_scheme_sweep(scheme, scheme->v1);
+    for (int iteration = 0; iteration < opts->iterations; iteration++)
+      perp_scheme_sweep(scheme, scheme->v1);
     perp_scheme_move(scheme, h, scheme->v1);
     if (!perp_all_finite(scheme->model->nq, scheme->q1)) return PERP_NOT_FINITE;
     perp_scheme_sum(scheme);

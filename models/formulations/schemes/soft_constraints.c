@@ -160,10 +160,10 @@ static void soft_reference(const soft_constraints *constraints, const perp_schem
 static void soft_rows(soft_constraints *constraints, double h)
 {
   perp_scheme *scheme = &constraints->s;
-  for (int i = 0; i < scheme->contacts; i++)
-    soft_reference(constraints, &scheme->row[i], h, 0, &constraints->x[i]);
-  for (int i = 0; i < scheme->n_contacts; i++) {
-    const int n = scheme->contact[i].row;
+  for (int contact = 0; contact < scheme->contacts; contact++)
+    soft_reference(constraints, &scheme->row[contact], h, 0, &constraints->x[contact]);
+  for (int contact = 0; contact < scheme->n_contacts; contact++) {
+    const int n = scheme->contact[contact].row;
     soft_reference(constraints, &scheme->row[n], h, 0, &constraints->x[n]);
     for (int k = 1; k < scheme->model->dim; k++) {
       soft_reference(constraints, &scheme->row[n + k], h, scheme->row[n].C, &constraints->x[n + k]);
@@ -282,25 +282,26 @@ static double soft_forces(soft_constraints *constraints, double h, double t, boo
 {
   perp_scheme *scheme = &constraints->s;
   double slope = 0, D[9];
-  for (int i = 0; i < scheme->contacts; i++) {
-    soft_row *row = &constraints->x[i];
+  for (int contact = 0; contact < scheme->contacts; contact++) {
+    soft_row *row = &constraints->x[contact];
     if (!(row->R > 0)) continue;
-    row->f = soft_scalar(&scheme->row[i], h, row->R, row->w + t * row->dw, D);
+    row->f = soft_scalar(&scheme->row[contact], h, row->R, row->w + t * row->dw, D);
     slope -= row->f * row->dw;
-    if (hessian && D[0] > 0) soft_add(constraints, &scheme->row[i], &scheme->row[i], D[0]);
+    if (hessian && D[0] > 0)
+      soft_add(constraints, &scheme->row[contact], &scheme->row[contact], D[0]);
   }
   const int dim = scheme->model->dim;
-  for (int i = 0; i < scheme->n_contacts; i++) {
-    const int n = scheme->contact[i].row;
+  for (int contact = 0; contact < scheme->n_contacts; contact++) {
+    const int n = scheme->contact[contact].row;
     double R[3], at[3], f[3];
     if (!(constraints->x[n].R > 0)) continue;
     for (int k = 0; k < dim; k++) {
       R[k] = constraints->x[n + k].R;
       at[k] = constraints->x[n + k].w + t * constraints->x[n + k].dw;
     }
-    const double mu = scheme->contact[i].mu;
+    const double mu = scheme->contact[contact].mu;
     if (constraints->o.cone == PYRAMIDAL && mu > 0)
-      soft_pyramid(dim, &scheme->contact[i],
+      soft_pyramid(dim, &scheme->contact[contact],
                    2 * mu * mu * (1 + mu * mu) * R[0] / constraints->o.impratio, at, f, D);
     else
       soft_cone(dim, mu, constraints->o.impratio, R, at, f, D);
@@ -344,11 +345,11 @@ static void soft_hessian(soft_constraints *constraints, double h)
   const perp_scheme *scheme = &constraints->s;
   const int nv = scheme->model->nv, n = scheme->model->nvb;
   memset(constraints->H, 0, (size_t)nv * (size_t)nv * sizeof *constraints->H);
-  for (int b = 0; b < scheme->model->n_bodies; b++)
+  for (int body = 0; body < scheme->model->n_bodies; body++)
     for (int j = 0; j < n; j++)
       for (int i = 0; i < n; i++)
-        constraints->H[n * b + i + nv * (n * b + j)] =
-            scheme->e.blocks.M[scheme->e.blocks.mptr[b] + i + n * j];
+        constraints->H[n * body + i + nv * (n * body + j)] =
+            scheme->e.blocks.M[scheme->e.blocks.mptr[body] + i + n * j];
   soft_forces(constraints, h, 0, true);
 }
 
@@ -463,8 +464,8 @@ static perp_reason soft_constraints_step(perp_scheme *scheme, double t, double h
   for (int i = 0; i < nv; i++) scheme->v1[i] = scheme->v[i] + h * constraints->a[i];
   for (int i = 0; i < scheme->n; i++)
     scheme->row[i].p = scheme->row[i].total = h * constraints->x[i].f;
-  for (int i = 0; i < scheme->n_contacts; i++)
-    scheme->contact[i].slides = soft_slides(constraints, &scheme->contact[i]);
+  for (int contact = 0; contact < scheme->n_contacts; contact++)
+    scheme->contact[contact].slides = soft_slides(constraints, &scheme->contact[contact]);
   perp_scheme_move(scheme, h, scheme->v1);
   perp_scheme_remember(scheme, h, h);
   return PERP_EXACT;
@@ -495,12 +496,12 @@ static perp_status soft_constraints_create(perp_ctx *ctx, perp_model *model,
 {
   soft_constraints like = { .o = *(const struct soft_constraints_opts *)parts->formulation.opts };
   *ws = NULL;
-  for (int i = 0; i < model->n_shapes; i++)
-    if (model->shape_def[i].surface.restitution > 0)
+  for (int shape = 0; shape < model->n_shapes; shape++)
+    if (model->shape_def[shape].surface.restitution > 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "formulation soft-constraints does not support restitution: the surface of "
                        "shape %d has %g; use --formulation velocity",
-                       i, model->shape_def[i].surface.restitution);
+                       shape, model->shape_def[shape].surface.restitution);
   like.s.o = like.o.scheme;
   like.s.step = soft_constraints_step;
   PERP_TRY(

@@ -106,7 +106,8 @@ static perp_reason soft_step_step(perp_scheme *scheme, double t, double whole)
     perp_scheme_warm(scheme, scheme->v1);
     perp_scheme_bias(scheme, h, soft_step_feedback, false);
     soft_step_soften(step, h);
-    for (int i = 0; i < step->o.iterations; i++) perp_scheme_sweep(scheme, scheme->v1);
+    for (int iteration = 0; iteration < step->o.iterations; iteration++)
+      perp_scheme_sweep(scheme, scheme->v1);
     perp_scheme_move(scheme, h, scheme->v1);
     if (!perp_all_finite(scheme->model->nq, scheme->q1)) return PERP_NOT_FINITE;
     perp_scheme_bias(scheme, h, NULL, false);

@@ -61,11 +61,11 @@ typedef struct xpbd {
 
 /* Rows at the state that the velocity leads to: bias such that J v + bias is C there over h.
  * Springs and drives keep the bias of the start, which is in row->start. */
-static void xpbd_rows(xpbd *w, double t, double h)
+static void xpbd_rows(xpbd *work, double t, double h)
 {
-  perp_scheme *scheme = &w->s;
+  perp_scheme *scheme = &work->s;
   for (int i = 0; i < scheme->model->nv; i++) scheme->f[i] = h * scheme->v1[i];
-  perp_model_retract(scheme->model, w->q, scheme->f, scheme->q1);
+  perp_model_retract(scheme->model, work->q, scheme->f, scheme->q1);
   perp_scheme_refresh(scheme, t + h, h);
   for (int i = 0; i < scheme->n; i++) {
     perp_scheme_row *row = &scheme->row[i];
@@ -139,45 +139,47 @@ static void xpbd_slides(perp_scheme *scheme, int i)
 }
 
 /* (34): what has pressed leaves at e times its approach, or not at all */
-static void xpbd_rebounds(xpbd *w, perp_scheme_row *row)
+static void xpbd_rebounds(xpbd *work, perp_scheme_row *row)
 {
-  perp_scheme *scheme = &w->s;
+  perp_scheme *scheme = &work->s;
   if (row->kind != PERP_SCHEME_NORMAL && row->kind != PERP_SCHEME_LIMIT) return;
   if (!(row->p > 0)) return;
-  const double before = perp_scheme_speed(scheme, row, w->v),
+  const double before = perp_scheme_speed(scheme, row, work->v),
                now = perp_scheme_speed(scheme, row, scheme->v1);
-  const double wanted = before < -fmax(scheme->o.threshold, w->least) ? -row->e * before : 0;
+  const double wanted = before < -fmax(scheme->o.threshold, work->least) ? -row->e * before : 0;
   const double p = (wanted - now) / row->A;
   perp_scheme_push(scheme, row, p, scheme->v1);
   row->p += p;
 }
 
-static perp_reason xpbd_substep(xpbd *w, double t, double h)
+static perp_reason xpbd_substep(xpbd *work, double t, double h)
 {
-  perp_scheme *scheme = &w->s;
-  memcpy(w->q, scheme->q1, (size_t)scheme->model->nq * sizeof *w->q);
+  perp_scheme *scheme = &work->s;
+  memcpy(work->q, scheme->q1, (size_t)scheme->model->nq * sizeof *work->q);
   for (int i = 0; i < scheme->n; i++) {
     scheme->row[i].p = 0;
     if (scheme->row[i].kind == PERP_SCHEME_OWN) scheme->row[i].start = scheme->row[i].given;
   }
   perp_scheme_forces(scheme, t, h);
-  memcpy(w->v, scheme->v1, (size_t)scheme->model->nv * sizeof *w->v);
-  w->least = 2 * h * fabs(perp_model_gravity_at(scheme->model, t));
-  for (int sweep = 0; sweep < w->o.iterations; sweep++) {
-    xpbd_rows(w, t, h);
-    for (int i = 0; i < scheme->contacts; i++) xpbd_solve(scheme, &scheme->row[i]);
-    for (int i = 0; i < scheme->n_contacts; i++) {
-      xpbd_solve(scheme, &scheme->row[scheme->contact[i].row]);
-      xpbd_sticks(scheme, i);
+  memcpy(work->v, scheme->v1, (size_t)scheme->model->nv * sizeof *work->v);
+  work->least = 2 * h * fabs(perp_model_gravity_at(scheme->model, t));
+  for (int sweep = 0; sweep < work->o.iterations; sweep++) {
+    xpbd_rows(work, t, h);
+    for (int contact = 0; contact < scheme->contacts; contact++)
+      xpbd_solve(scheme, &scheme->row[contact]);
+    for (int contact = 0; contact < scheme->n_contacts; contact++) {
+      xpbd_solve(scheme, &scheme->row[scheme->contact[contact].row]);
+      xpbd_sticks(scheme, contact);
     }
     if (scheme->n > 0) scheme->count.iterations++;
   }
-  memcpy(scheme->q1, w->q, (size_t)scheme->model->nq * sizeof *w->q);
+  memcpy(scheme->q1, work->q, (size_t)scheme->model->nq * sizeof *work->q);
   perp_scheme_move(scheme, h, scheme->v1);
-  for (int i = 0; i < scheme->contacts; i++) xpbd_rebounds(w, &scheme->row[i]);
-  for (int i = 0; i < scheme->n_contacts; i++) {
-    xpbd_slides(scheme, i);
-    xpbd_rebounds(w, &scheme->row[scheme->contact[i].row]);
+  for (int contact = 0; contact < scheme->contacts; contact++)
+    xpbd_rebounds(work, &scheme->row[contact]);
+  for (int contact = 0; contact < scheme->n_contacts; contact++) {
+    xpbd_slides(scheme, contact);
+    xpbd_rebounds(work, &scheme->row[scheme->contact[contact].row]);
   }
   perp_scheme_sum(scheme);
   return perp_all_finite(scheme->model->nq, scheme->q1) ? PERP_EXACT : PERP_NOT_FINITE;
@@ -185,12 +187,12 @@ static perp_reason xpbd_substep(xpbd *w, double t, double h)
 
 static perp_reason xpbd_step(perp_scheme *scheme, double t, double whole)
 {
-  xpbd *w = (xpbd *)scheme;
-  const double h = whole / w->o.substeps;
+  xpbd *work = (xpbd *)scheme;
+  const double h = whole / work->o.substeps;
   if (!perp_scheme_begin(scheme, t, whole, h)) return PERP_NOT_FINITE;
-  for (int part = 0; part < w->o.substeps; part++) {
+  for (int part = 0; part < work->o.substeps; part++) {
     if (part > 0) perp_scheme_refresh(scheme, t + part * h, h);
-    const perp_reason reason = xpbd_substep(w, t + part * h, h);
+    const perp_reason reason = xpbd_substep(work, t + part * h, h);
     if (reason < 0) return reason;
   }
   perp_scheme_remember(scheme, whole, h);
@@ -200,10 +202,10 @@ static perp_reason xpbd_step(perp_scheme *scheme, double t, double whole)
 
 static void xpbd_layout(void *ws, perp_arena *arena)
 {
-  xpbd *w = ws;
-  perp_scheme_layout(w, arena);
-  w->q = PERP_CARVE(arena, double, w->s.model->nq);
-  w->v = PERP_CARVE(arena, double, w->s.model->nv);
+  xpbd *work = ws;
+  perp_scheme_layout(work, arena);
+  work->q = PERP_CARVE(arena, double, work->s.model->nq);
+  work->v = PERP_CARVE(arena, double, work->s.model->nv);
 }
 
 static perp_status xpbd_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,

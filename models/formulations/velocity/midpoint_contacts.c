@@ -9,71 +9,77 @@
 
 /* ---- found ---- */
 
-static void midpoint_layout_grown(void *ws, perp_arena *a)
+static void midpoint_layout_grown(void *ws, perp_arena *arena)
 {
-  perp_midpoint *s = ws;
-  const size_t n = (size_t)s->cap;
-  PERP_DOUBLES(a, 3 * n, &s->impulse, &s->curve, &s->ahead);
-  s->slip = PERP_CARVE(a, double, n);
-  s->kept = PERP_CARVE(a, unsigned char, n);
-  s->known = PERP_CARVE(a, perp_midpoint_memory *, n);
-  s->memory = PERP_CARVE(a, perp_midpoint_memory, n);
-  s->next = PERP_CARVE(a, perp_midpoint_memory, n);
-  s->closing = PERP_CARVE(a, perp_midpoint_closing, n);
+  perp_midpoint *midpoint = ws;
+  const size_t n = (size_t)midpoint->cap;
+  PERP_DOUBLES(arena, 3 * n, &midpoint->impulse, &midpoint->curve, &midpoint->ahead);
+  midpoint->slip = PERP_CARVE(arena, double, n);
+  midpoint->kept = PERP_CARVE(arena, unsigned char, n);
+  midpoint->known = PERP_CARVE(arena, perp_midpoint_memory *, n);
+  midpoint->memory = PERP_CARVE(arena, perp_midpoint_memory, n);
+  midpoint->next = PERP_CARVE(arena, perp_midpoint_memory, n);
+  midpoint->closing = PERP_CARVE(arena, perp_midpoint_closing, n);
 }
 
 /* room for n contacts; what is remembered stays */
-static perp_status midpoint_reserve(perp_midpoint *s, int n)
+static perp_status midpoint_reserve(perp_midpoint *midpoint, int n)
 {
-  if (n <= s->cap) return PERP_OK;
-  perp_arena old = s->grown;
-  const perp_midpoint_memory *memory = s->memory;
-  const perp_midpoint_closing *closing = s->closing;
-  s->grown = (perp_arena){ 0 };
-  s->cap = n + n / 2 + 16;
-  const perp_status status = perp_arena_layout(s->step.k.ctx, &s->grown, midpoint_layout_grown, s);
-  if (status != PERP_OK) s->cap = s->n_memory = s->n_closing = 0;
-  if (s->n_memory > 0) memcpy(s->memory, memory, (size_t)s->n_memory * sizeof *memory);
-  if (s->n_closing > 0) memcpy(s->closing, closing, (size_t)s->n_closing * sizeof *closing);
+  if (n <= midpoint->cap) return PERP_OK;
+  perp_arena old = midpoint->grown;
+  const perp_midpoint_memory *memory = midpoint->memory;
+  const perp_midpoint_closing *closing = midpoint->closing;
+  midpoint->grown = (perp_arena){ 0 };
+  midpoint->cap = n + n / 2 + 16;
+  const perp_status status = perp_arena_layout(midpoint->step.k.ctx, &midpoint->grown,
+                                               midpoint_layout_grown, midpoint);
+  if (status != PERP_OK) midpoint->cap = midpoint->n_memory = midpoint->n_closing = 0;
+  if (midpoint->n_memory > 0)
+    memcpy(midpoint->memory, memory, (size_t)midpoint->n_memory * sizeof *memory);
+  if (midpoint->n_closing > 0)
+    memcpy(midpoint->closing, closing, (size_t)midpoint->n_closing * sizeof *closing);
   perp_arena_free(&old);
   return status;
 }
 
 /* what gravity closes in a step, twice, and rounding */
-static double midpoint_base(const perp_midpoint *s, double h)
+static double midpoint_base(const perp_midpoint *midpoint, double h)
 {
-  const perp_model *model = s->step.k.model;
-  return 2 * h * h * fabs(perp_model_gravity_at(model, s->step.grid.t)) + 1e-6 * model->size;
+  const perp_model *model = midpoint->step.k.model;
+  return 2 * h * h * fabs(perp_model_gravity_at(model, midpoint->step.grid.t)) + 1e-6 * model->size;
 }
 
-bool perp_midpoint_find(perp_midpoint *s, perp_collision *collision, double h,
+bool perp_midpoint_find(perp_midpoint *midpoint, perp_collision *collision, double h,
                         const perp_contact **contact, int *n)
 {
-  const perp_model *model = s->step.k.model;
-  perp_constrained *k = &s->step.k;
-  const double start = perp_constrained_clock(k);
-  const double motors = s->drives != NULL ? perp_drives_speed(s->drives, s->step.grid.t + h) : 0;
-  const double margin = midpoint_base(s, h) +
-                        h * (perp_closing_speed(model, s->step.v, s->reach) + 2 * motors);
+  const perp_model *model = midpoint->step.k.model;
+  perp_constrained *system = &midpoint->step.k;
+  const double start = perp_constrained_clock(system);
+  const double motors = midpoint->drives != NULL
+                            ? perp_drives_speed(midpoint->drives, midpoint->step.grid.t + h)
+                            : 0;
+  const double margin = midpoint_base(midpoint, h) +
+                        h * (perp_closing_speed(model, midpoint->step.v, midpoint->reach) +
+                             2 * motors);
   if (!isfinite(margin)) {
-    k->reason = PERP_NOT_FINITE;
+    system->reason = PERP_NOT_FINITE;
     return false;
   }
   perp_collision_margin(collision, margin);
-  k->status = perp_collision_find(k->ctx, collision, k->e->pose, contact, n);
-  if (k->status == PERP_OK) k->status = midpoint_reserve(s, *n);
-  s->collision_s += perp_constrained_clock(k) - start;
-  return k->status == PERP_OK;
+  system->status = perp_collision_find(system->ctx, collision, system->e->pose, contact, n);
+  if (system->status == PERP_OK) system->status = midpoint_reserve(midpoint, *n);
+  midpoint->collision_s += perp_constrained_clock(system) - start;
+  return system->status == PERP_OK;
 }
 
-void perp_midpoint_velocity(const perp_model *model, const perp_pose *pose, const perp_contact *x,
-                            const double *v, double u[3])
+void perp_midpoint_velocity(const perp_model *model, const perp_pose *pose,
+                            const perp_contact *contact, const double *v, double u[3])
 {
   double p[3];
-  perp_contact_middle(x, p);
+  perp_contact_middle(contact, p);
   u[0] = u[1] = u[2] = 0;
   for (int side = 0; side < 2; side++) {
-    const int body = x->body[side];
+    const int body = contact->body[side];
     if (body < 0) continue;
     const double sign = side == 0 ? -1 : 1, *vb = v + (size_t)model->nvb * (size_t)body;
     double w[3] = { 0 }, r[3] = { 0 }, c[3];
@@ -89,12 +95,15 @@ void perp_midpoint_velocity(const perp_model *model, const perp_pose *pose, cons
 
 /* ---- remembered ---- */
 
-void perp_midpoint_recall(perp_midpoint *s)
+void perp_midpoint_recall(perp_midpoint *midpoint)
 {
   int at = 0;
-  for (int i = 0; i < s->n; i++) {
-    while (at < s->n_memory && s->memory[at].id < s->contact[i].id) at++;
-    s->known[i] = at < s->n_memory && s->memory[at].id == s->contact[i].id ? &s->memory[at] : NULL;
+  for (int i = 0; i < midpoint->n; i++) {
+    while (at < midpoint->n_memory && midpoint->memory[at].id < midpoint->contact[i].id) at++;
+    midpoint->known[i] = at < midpoint->n_memory &&
+                                 midpoint->memory[at].id == midpoint->contact[i].id
+                             ? &midpoint->memory[at]
+                             : NULL;
   }
 }
 
@@ -117,14 +126,16 @@ double perp_midpoint_sliding(const perp_midpoint *s, int i, double u[3], double 
   return sqrt(perp_dot(3, u, u));
 }
 
-int perp_midpoint_pair(const perp_midpoint *s, int first, double *used)
+int perp_midpoint_pair(const perp_midpoint *midpoint, int first, double *used)
 {
   double normal = 0, along[3] = { 0 };
   int i = first;
-  for (; i < s->n && perp_contact_pair(s->contact[i].id) == perp_contact_pair(s->contact[first].id);
+  for (; i < midpoint->n && perp_contact_pair(midpoint->contact[i].id) ==
+                                perp_contact_pair(midpoint->contact[first].id);
        i++) {
-    const double *P = s->impulse + 3 * (size_t)i, *n = s->contact[i].n, pressed = perp_dot(3, P, n);
-    normal += s->contact[i].mu * pressed;
+    const double *P = midpoint->impulse + 3 * (size_t)i, *n = midpoint->contact[i].n,
+                 pressed = perp_dot(3, P, n);
+    normal += midpoint->contact[i].mu * pressed;
     for (int j = 0; j < 3; j++) along[j] += P[j] - pressed * n[j];
   }
   *used = normal > 0 ? sqrt(perp_dot(3, along, along)) / normal : 0;
@@ -136,39 +147,39 @@ double perp_midpoint_rate(const perp_midpoint *s, const perp_midpoint_memory *m,
   return m != NULL && m->h > 0 ? (used - m->used) / ((s->h + m->h) / 2) : 0;
 }
 
-void perp_midpoint_release(perp_midpoint *s, int first)
+void perp_midpoint_release(perp_midpoint *midpoint, int first)
 {
   double used;
-  const int end = perp_midpoint_pair(s, first, &used);
+  const int end = perp_midpoint_pair(midpoint, first, &used);
   for (int i = first; i < end; i++)
-    if (s->known[i] != NULL) s->known[i]->slides = 1;
+    if (midpoint->known[i] != NULL) midpoint->known[i]->slides = 1;
 }
 
-void perp_midpoint_remember(perp_midpoint *s)
+void perp_midpoint_remember(perp_midpoint *midpoint)
 {
   int n = 0;
   double used = 0;
-  for (int i = 0, end = 0; i < s->n; i++) {
-    const double *P = s->impulse + 3 * (size_t)i;
-    perp_midpoint_memory *m = &s->next[n];
+  for (int i = 0, end = 0; i < midpoint->n; i++) {
+    const double *P = midpoint->impulse + 3 * (size_t)i;
+    perp_midpoint_memory *memory = &midpoint->next[n];
     double u[3], left;
-    if (i >= end) end = perp_midpoint_pair(s, i, &used);
-    if (!s->kept[i] || !(perp_dot(3, P, s->contact[i].n) > 0)) continue;
-    *m = (perp_midpoint_memory){ .id = s->contact[i].id, .h = s->h };
-    for (int j = 0; j < 3; j++) m->force[j] = P[j] / s->h;
-    if (s->contact[i].mu != s->contact[i].mu_dynamic) {
-      m->slides = perp_midpoint_sliding(s, i, u, &left) > left;
-      m->used = used;
-      m->rate = perp_midpoint_rate(s, s->known[i], used);
-      if (s->known[i] != NULL && s->known[i]->slides && !m->slides)
-        m->h = 0; /* it was another law */
+    if (i >= end) end = perp_midpoint_pair(midpoint, i, &used);
+    if (!midpoint->kept[i] || !(perp_dot(3, P, midpoint->contact[i].n) > 0)) continue;
+    *memory = (perp_midpoint_memory){ .id = midpoint->contact[i].id, .h = midpoint->h };
+    for (int j = 0; j < 3; j++) memory->force[j] = P[j] / midpoint->h;
+    if (midpoint->contact[i].mu != midpoint->contact[i].mu_dynamic) {
+      memory->slides = perp_midpoint_sliding(midpoint, i, u, &left) > left;
+      memory->used = used;
+      memory->rate = perp_midpoint_rate(midpoint, midpoint->known[i], used);
+      if (midpoint->known[i] != NULL && midpoint->known[i]->slides && !memory->slides)
+        memory->h = 0; /* it was another law */
     }
     n++;
   }
-  perp_midpoint_memory *swap = s->memory;
-  s->memory = s->next;
-  s->next = swap;
-  s->n_memory = n;
+  perp_midpoint_memory *swap = midpoint->memory;
+  midpoint->memory = midpoint->next;
+  midpoint->next = swap;
+  midpoint->n_memory = n;
 }
 
 /* ---- solved for ---- */
@@ -193,44 +204,50 @@ static void midpoint_law(void *user, const perp_contact *x, double h, const doub
   terms->mu = slides ? x->mu_dynamic : x->mu;
 }
 
-static bool midpoint_closes(const perp_midpoint *s, uint64_t id)
+static bool midpoint_closes(const perp_midpoint *midpoint, uint64_t id)
 {
-  for (int i = 0; i < s->n_closing; i++)
-    if (s->closing[i].contact.id == id) return true;
+  for (int i = 0; i < midpoint->n_closing; i++)
+    if (midpoint->closing[i].contact.id == id) return true;
   return false;
 }
 
 /* Is it open, and would it close faster than the threshold, by its speed and the acceleration
  * without contacts? */
-static bool midpoint_fast(const perp_midpoint *s, const perp_contact *x, double speed, double free)
+static bool midpoint_fast(const perp_midpoint *midpoint, const perp_contact *contact, double speed,
+                          double free)
 {
-  const double pull = fmax(0, speed - free) / s->h;
-  return x->gap > s->slop && fmin(speed, free) < 0 &&
-         speed * speed + 2 * pull * x->gap > s->o.threshold * s->o.threshold;
+  const double pull = fmax(0, speed - free) / midpoint->h;
+  return contact->gap > midpoint->slop && fmin(speed, free) < 0 &&
+         speed * speed + 2 * pull * contact->gap > midpoint->o.threshold * midpoint->o.threshold;
 }
 
 /* Which contacts have rows: those that are near, but for fast ones, whose meeting is the end of the
  * part. */
-static bool midpoint_keep(perp_midpoint *s, double h)
+static bool midpoint_keep(perp_midpoint *midpoint, double h)
 {
-  const perp_model *model = s->step.k.model;
-  const double near = 2 * midpoint_base(s, h);
-  const bool splits = s->problem == PERP_MIDPOINT_PREDICTS || s->problem == PERP_MIDPOINT_CORRECTS;
+  const perp_model *model = midpoint->step.k.model;
+  const double near = 2 * midpoint_base(midpoint, h);
+  const bool splits = midpoint->problem == PERP_MIDPOINT_PREDICTS ||
+                      midpoint->problem == PERP_MIDPOINT_CORRECTS;
   bool any = false;
-  for (int i = 0; i < s->n; i++) {
-    const perp_contact *x = &s->contact[i];
-    const double speed = perp_contact_speed(model->dim, s->step.k.e, x, 0, s->before),
-                 free = perp_contact_speed(model->dim, s->step.k.e, x, 0, s->free);
-    if (s->problem == PERP_MIDPOINT_IMPACT)
-      s->kept[i] = x->gap <= 2 * s->slop;
+  for (int i = 0; i < midpoint->n; i++) {
+    const perp_contact *contact = &midpoint->contact[i];
+    const double speed = perp_contact_speed(model->dim, midpoint->step.k.e, contact, 0,
+                                            midpoint->before),
+                 free = perp_contact_speed(model->dim, midpoint->step.k.e, contact, 0,
+                                           midpoint->free);
+    if (midpoint->problem == PERP_MIDPOINT_IMPACT)
+      midpoint->kept[i] = contact->gap <= 2 * midpoint->slop;
     else
-      s->kept[i] = x->gap + h * fmin(fmin(speed, free), 0) <= near && !midpoint_closes(s, x->id);
-    if (s->kept[i] && splits && midpoint_fast(s, x, speed, free)) {
-      s->kept[i] = 0;
-      if (s->problem == PERP_MIDPOINT_PREDICTS)
-        s->closing[s->n_closing++] = (perp_midpoint_closing){ .contact = *x, .speed = speed };
+      midpoint->kept[i] = contact->gap + h * fmin(fmin(speed, free), 0) <= near &&
+                          !midpoint_closes(midpoint, contact->id);
+    if (midpoint->kept[i] && splits && midpoint_fast(midpoint, contact, speed, free)) {
+      midpoint->kept[i] = 0;
+      if (midpoint->problem == PERP_MIDPOINT_PREDICTS)
+        midpoint->closing[midpoint->n_closing++] = (perp_midpoint_closing){ .contact = *contact,
+                                                                            .speed = speed };
     }
-    any |= s->kept[i];
+    any |= midpoint->kept[i];
   }
   return any;
 }
@@ -279,68 +296,73 @@ static bool midpoint_islands(perp_midpoint *s, perp_island_task *task, double h,
 }
 
 /* In models with shapes. */
-static bool midpoint_contacts(perp_midpoint *s, double h, const double *v)
+static bool midpoint_contacts(perp_midpoint *midpoint, double h, const double *v)
 {
-  perp_constrained *k = &s->step.k;
-  const perp_model *model = k->model;
-  const bool impact = s->problem == PERP_MIDPOINT_IMPACT;
-  perp_twists(model, k->e, v, s->before);
-  perp_twists(model, k->e, k->a, s->free);
-  perp_midpoint_recall(s);
-  if (s->n > 0) memset(s->impulse, 0, 3 * (size_t)s->n * sizeof *s->impulse);
+  perp_constrained *system = &midpoint->step.k;
+  const perp_model *model = system->model;
+  const bool impact = midpoint->problem == PERP_MIDPOINT_IMPACT;
+  perp_twists(model, system->e, v, midpoint->before);
+  perp_twists(model, system->e, system->a, midpoint->free);
+  perp_midpoint_recall(midpoint);
+  if (midpoint->n > 0)
+    memset(midpoint->impulse, 0, 3 * (size_t)midpoint->n * sizeof *midpoint->impulse);
   perp_island_row *rows = NULL;
-  const int n_rows = s->drives != NULL ? perp_drives_rows(s->drives, k, h, v, &rows) : 0;
-  if (!midpoint_keep(s, h) && n_rows == 0) {
-    if (s->drives != NULL) perp_drives_accept(s->drives, h);
+  const int n_rows = midpoint->drives != NULL
+                         ? perp_drives_rows(midpoint->drives, system, h, v, &rows)
+                         : 0;
+  if (!midpoint_keep(midpoint, h) && n_rows == 0) {
+    if (midpoint->drives != NULL) perp_drives_accept(midpoint->drives, h);
     return true;
   }
-  for (int i = 0; i < s->n; i++) {
-    s->slip[i] = 0;
-    for (int j = 0; j < 3 && s->known[i] != NULL && !impact; j++)
-      s->impulse[3 * i + j] = h * s->known[i]->force[j];
+  for (int i = 0; i < midpoint->n; i++) {
+    midpoint->slip[i] = 0;
+    for (int j = 0; j < 3 && midpoint->known[i] != NULL && !impact; j++)
+      midpoint->impulse[3 * i + j] = h * midpoint->known[i]->force[j];
   }
-  perp_island_task task = { .contact = s->contact,
-                            .n = s->n,
-                            .kept = s->kept,
-                            .impulse = s->impulse,
-                            .slip = s->slip,
+  perp_island_task task = { .contact = midpoint->contact,
+                            .n = midpoint->n,
+                            .kept = midpoint->kept,
+                            .impulse = midpoint->impulse,
+                            .slip = midpoint->slip,
                             .row = rows,
                             .n_rows = n_rows,
                             .h = h,
-                            .before = s->before,
-                            .free = s->free,
+                            .before = midpoint->before,
+                            .free = midpoint->free,
                             .belts = model->surfaces.belts,
-                            .t_belts = impact ? k->e->t : s->t_end,
-                            .ahead = impact || s->problem == PERP_MIDPOINT_REST ? NULL : s->ahead,
+                            .t_belts = impact ? system->e->t : midpoint->t_end,
+                            .ahead = impact || midpoint->problem == PERP_MIDPOINT_REST
+                                         ? NULL
+                                         : midpoint->ahead,
                             .align = true,
                             .law = midpoint_law,
-                            .user = s };
-  return midpoint_islands(s, &task, h, v);
+                            .user = midpoint };
+  return midpoint_islands(midpoint, &task, h, v);
 }
 
-bool perp_midpoint_bounded(perp_midpoint *s, double h, const double *v)
+bool perp_midpoint_bounded(perp_midpoint *midpoint, double h, const double *v)
 {
-  if (s->drives != NULL) midpoint_drives(s, h);
-  if (s->islands != NULL) return midpoint_contacts(s, h, v);
-  return s->drives == NULL || perp_drives_step(s->drives, &s->step.k, h, v);
+  if (midpoint->drives != NULL) midpoint_drives(midpoint, h);
+  if (midpoint->islands != NULL) return midpoint_contacts(midpoint, h, v);
+  return midpoint->drives == NULL || perp_drives_step(midpoint->drives, &midpoint->step.k, h, v);
 }
 
 /* ---- the step's ---- */
 
-static bool midpoint_say_room(perp_midpoint *s, int n)
+static bool midpoint_say_room(perp_midpoint *midpoint, int n)
 {
-  if (n <= s->said.cap) return true;
+  if (n <= midpoint->said.cap) return true;
   const int cap = n + n / 2 + 16;
-  perp_contact *said = realloc(s->said.contact, (size_t)cap * sizeof *said);
-  if (said != NULL) s->said.contact = said;
-  double *impulse = realloc(s->said.impulse, 3 * (size_t)cap * sizeof *impulse);
-  if (impulse != NULL) s->said.impulse = impulse;
+  perp_contact *said = realloc(midpoint->said.contact, (size_t)cap * sizeof *said);
+  if (said != NULL) midpoint->said.contact = said;
+  double *impulse = realloc(midpoint->said.impulse, 3 * (size_t)cap * sizeof *impulse);
+  if (impulse != NULL) midpoint->said.impulse = impulse;
   if (said == NULL || impulse == NULL) {
-    s->step.k.status = PERP_FAIL(s->step.k.ctx, PERP_ERR_NOMEM,
-                                 "no memory for %d contacts of a step", cap);
+    midpoint->step.k.status = PERP_FAIL(midpoint->step.k.ctx, PERP_ERR_NOMEM,
+                                        "no memory for %d contacts of a step", cap);
     return false;
   }
-  s->said.cap = cap;
+  midpoint->said.cap = cap;
   return true;
 }
 

@@ -88,12 +88,12 @@ typedef struct workspace {
 
 /* ---- the step ---- */
 
-static void moreau_jean_forces(workspace *w, const perp_eval *e, double t, const double *v,
+static void moreau_jean_forces(workspace *work, const perp_eval *eval, double t, const double *v,
                                double *force, double *f)
 {
-  perp_eval_forces(e, w->s.k.model, t, v, true, f);
-  perp_servos_apply(w->s.k.model, e, t, v, force, f);
-  w->s.grid.count.rhs++;
+  perp_eval_forces(eval, work->s.k.model, t, v, true, f);
+  perp_servos_apply(work->s.k.model, eval, t, v, force, f);
+  work->s.grid.count.rhs++;
 }
 
 /* q1 from u */
@@ -147,30 +147,31 @@ static perp_reason moreau_jean_solve(workspace *w, double t, double h)
 
 /* ---- projection ---- */
 
-static bool moreau_jean_detect(workspace *w, double h)
+static bool moreau_jean_detect(workspace *work, double h)
 {
-  perp_constrained *k = &w->s.k;
-  w->n_closed = 0;
-  if (w->ns.collision == NULL) return true;
-  const double start = perp_constrained_clock(k);
+  perp_constrained *system = &work->s.k;
+  work->n_closed = 0;
+  if (work->ns.collision == NULL) return true;
+  const double start = perp_constrained_clock(system);
   /* what the projection may close: it is as large as what is off, O(h) of the motion */
-  perp_collision_margin(w->ns.collision,
-                        PROJECTED * w->ns.size +
-                            h * perp_closing_speed(k->model, w->s.v1, w->ns.reach));
-  k->status = perp_collision_find(k->ctx, w->ns.collision, k->e->pose, &w->closed, &w->n_closed);
-  w->ns.collision_s += perp_constrained_clock(k) - start;
-  return k->status == PERP_OK;
+  perp_collision_margin(work->ns.collision,
+                        PROJECTED * work->ns.size +
+                            h * perp_closing_speed(system->model, work->s.v1, work->ns.reach));
+  system->status = perp_collision_find(system->ctx, work->ns.collision, system->e->pose,
+                                       &work->closed, &work->n_closed);
+  work->ns.collision_s += perp_constrained_clock(system) - start;
+  return system->status == PERP_OK;
 }
 
 /* q1 onto the joints: without contacts, one correction of them. */
-static bool moreau_jean_joints(workspace *w)
+static bool moreau_jean_joints(workspace *work)
 {
-  perp_constrained *k = &w->s.k;
-  memset(k->f, 0, (size_t)k->model->nv * sizeof *k->f);
-  perp_constrained_error(k, k->c);
-  for (int i = 0; i < k->model->m; i++) k->c[i] = -k->c[i];
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return false;
-  perp_constrained_retract(k, w->s.q1, k->a, w->s.q1);
+  perp_constrained *system = &work->s.k;
+  memset(system->f, 0, (size_t)system->model->nv * sizeof *system->f);
+  perp_constrained_error(system, system->c);
+  for (int i = 0; i < system->model->m; i++) system->c[i] = -system->c[i];
+  if (!perp_constrained_solve(system, PERP_LEVEL_VELOCITY, 1, system->zeros)) return false;
+  perp_constrained_retract(system, work->s.q1, system->a, work->s.q1);
   return true;
 }
 
@@ -255,35 +256,35 @@ static perp_reason moreau_jean_make_step(perp_stepper *s, double t, double h)
 
 static void moreau_jean_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  const perp_model *model = w->s.k.model;
-  perp_stepper_layout(&w->s, arena);
-  perp_nonsmooth_layout(&w->ns, arena);
-  perp_eval_layout(&w->end, model, arena);
-  PERP_DOUBLES(arena, model->nq, &w->q_m);
-  PERP_DOUBLES(arena, model->nv, &w->f0, &w->f1, &w->u, &w->dv);
-  PERP_DOUBLES(arena, model->m, &w->room);
+  workspace *work = ws;
+  const perp_model *model = work->s.k.model;
+  perp_stepper_layout(&work->s, arena);
+  perp_nonsmooth_layout(&work->ns, arena);
+  perp_eval_layout(&work->end, model, arena);
+  PERP_DOUBLES(arena, model->nq, &work->q_m);
+  PERP_DOUBLES(arena, model->nv, &work->f0, &work->f1, &work->u, &work->dv);
+  PERP_DOUBLES(arena, model->m, &work->room);
 }
 
 static void moreau_jean_destroy(void *ws)
 {
-  workspace *w = ws;
-  if (w == NULL) return;
-  perp_contact_post_destroy(w->post);
-  free(w->pressed);
-  perp_nonsmooth_close(&w->ns);
-  perp_stepper_destroy(w);
+  workspace *work = ws;
+  if (work == NULL) return;
+  perp_contact_post_destroy(work->post);
+  free(work->pressed);
+  perp_nonsmooth_close(&work->ns);
+  perp_stepper_destroy(work);
 }
 
 /* The projection is that of post-stabilization, without its velocities. */
-static perp_status moreau_jean_post(perp_ctx *ctx, workspace *w, const perp_parts *parts)
+static perp_status moreau_jean_post(perp_ctx *ctx, workspace *work, const perp_parts *parts)
 {
-  const perp_model *model = w->s.k.model;
-  if (model->n_shapes == 0 || w->o.projection == PROJECTION_NONE) return PERP_OK;
-  const perp_contact_post_setup setup = { .tol = w->o.contact.residual,
+  const perp_model *model = work->s.k.model;
+  if (model->n_shapes == 0 || work->o.projection == PROJECTION_NONE) return PERP_OK;
+  const perp_contact_post_setup setup = { .tol = work->o.contact.residual,
                                           .tol_data = PERP_CONTACT_TOL_DATA,
-                                          .budget = w->o.contact.budget,
-                                          .size = w->ns.size,
+                                          .budget = work->o.contact.budget,
+                                          .size = work->ns.size,
                                           .threads = 1 };
   perp_parts with = *parts;
   with.stab = (perp_spec){ 0 };
@@ -292,7 +293,7 @@ static perp_status moreau_jean_post(perp_ctx *ctx, workspace *w, const perp_part
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_stab, "post", &with.stab));
   perp_status status = perp_contact_stab(ctx, &with, &stab, &stab_ws);
   if (status == PERP_OK)
-    status = perp_contact_post_create(ctx, model, &with, stab, stab_ws, &setup, &w->post);
+    status = perp_contact_post_create(ctx, model, &with, stab, stab_ws, &setup, &work->post);
   if (stab_ws != NULL) stab->destroy(stab_ws);
   perp_spec_free(&with.stab);
   return status;
@@ -307,12 +308,12 @@ static perp_status moreau_jean_create(perp_ctx *ctx, perp_model *model, const pe
   like.ns.model = model;
   like.ns.o = like.o.contact;
   PERP_TRY(perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like, moreau_jean_layout, ws));
-  workspace *w = *ws;
-  perp_eval_init(&w->end, model);
-  perp_status status = perp_nonsmooth_open(ctx, &w->ns, parts);
-  if (status == PERP_OK) status = moreau_jean_post(ctx, w, parts);
+  workspace *work = *ws;
+  perp_eval_init(&work->end, model);
+  perp_status status = perp_nonsmooth_open(ctx, &work->ns, parts);
+  if (status == PERP_OK) status = moreau_jean_post(ctx, work, parts);
   if (status == PERP_OK) return PERP_OK;
-  moreau_jean_destroy(w);
+  moreau_jean_destroy(work);
   *ws = NULL;
   return status;
 }
@@ -320,9 +321,9 @@ static perp_status moreau_jean_create(perp_ctx *ctx, perp_model *model, const pe
 static perp_status moreau_jean_restart(perp_ctx *ctx, void *ws, double t, const double *q,
                                        const double *v)
 {
-  workspace *w = ws;
-  perp_nonsmooth_restart(&w->ns);
-  if (w->post != NULL) perp_contact_post_restart(w->post);
+  workspace *work = ws;
+  perp_nonsmooth_restart(&work->ns);
+  if (work->post != NULL) perp_contact_post_restart(work->post);
   return perp_stepper_restart(ctx, ws, t, q, v);
 }
 

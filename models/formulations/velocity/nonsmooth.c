@@ -72,9 +72,9 @@ static void nonsmooth_remember(perp_nonsmooth *ns)
   ns->n_memory = 0;
   for (int i = 0; i < ns->n; i++) {
     if (!ns->kept[i]) continue;
-    perp_nonsmooth_memory *m = &ns->memory[ns->n_memory++];
-    *m = (perp_nonsmooth_memory){ .id = ns->contact[i].id, .slip = ns->slip[i] };
-    memcpy(m->impulse, ns->impulse + 3 * (size_t)i, sizeof m->impulse);
+    perp_nonsmooth_memory *memory = &ns->memory[ns->n_memory++];
+    *memory = (perp_nonsmooth_memory){ .id = ns->contact[i].id, .slip = ns->slip[i] };
+    memcpy(memory->impulse, ns->impulse + 3 * (size_t)i, sizeof memory->impulse);
   }
 }
 
@@ -129,10 +129,10 @@ static void nonsmooth_law(void *user, const perp_contact *x, double h, const dou
   terms->mu = hypot(before[1], before[2]) > ns->o.slip ? x->mu_dynamic : x->mu;
 }
 
-bool perp_nonsmooth_solve(perp_nonsmooth *ns, perp_constrained *k, double h, const double *v)
+bool perp_nonsmooth_solve(perp_nonsmooth *ns, perp_constrained *system, double h, const double *v)
 {
   if (ns->active == 0) return true;
-  perp_twists(ns->model, k->e, k->a, ns->free);
+  perp_twists(ns->model, system->e, system->a, ns->free);
   perp_island_task task = { .contact = ns->contact,
                             .n = ns->n,
                             .kept = ns->kept,
@@ -142,11 +142,11 @@ bool perp_nonsmooth_solve(perp_nonsmooth *ns, perp_constrained *k, double h, con
                             .before = ns->before,
                             .free = ns->free,
                             .belts = ns->model->surfaces.belts,
-                            .t_belts = k->e->t,
+                            .t_belts = system->e->t,
                             .align = true,
                             .law = nonsmooth_law,
                             .user = ns };
-  return perp_islands_step(ns->islands, k, &task, PERP_LEVEL_VELOCITY, h, v, &ns->lcp_s);
+  return perp_islands_step(ns->islands, system, &task, PERP_LEVEL_VELOCITY, h, v, &ns->lcp_s);
 }
 
 int perp_nonsmooth_add(perp_nonsmooth *ns, const perp_constrained *k, const perp_contact *contact,

@@ -74,13 +74,13 @@ typedef struct workspace {
 /* ---- the step ---- */
 
 /* rate = M^-1 f at (t, v), e at its positions */
-static void nonsmooth_alpha_rate(workspace *w, const perp_eval *e, double t, const double *v,
+static void nonsmooth_alpha_rate(workspace *work, const perp_eval *e, double t, const double *v,
                                  double *force, double *rate)
 {
-  perp_eval_forces(e, w->s.k.model, t, v, true, w->f);
-  perp_servos_apply(w->s.k.model, e, t, v, force, w->f);
-  perp_blocks_Minv(&e->blocks, w->f, rate);
-  w->s.grid.count.rhs++;
+  perp_eval_forces(e, work->s.k.model, t, v, true, work->f);
+  perp_servos_apply(work->s.k.model, e, t, v, force, work->f);
+  perp_blocks_Minv(&e->blocks, work->f, rate);
+  work->s.grid.count.rhs++;
 }
 
 /* q1 from the estimate u of v1, with a1 and w->smooth. */
@@ -109,13 +109,13 @@ static bool nonsmooth_alpha_pass(workspace *w, double t_end, double h, bool firs
          perp_nonsmooth_solve(&w->ns, k, h, w->s.v);
 }
 
-static void nonsmooth_alpha_begin(workspace *w, double t)
+static void nonsmooth_alpha_begin(workspace *work, double t)
 {
-  const size_t size = (size_t)w->s.k.model->nv * sizeof *w->a;
-  perp_eval_at(&w->end, w->s.k.model, t, w->s.q);
-  nonsmooth_alpha_rate(w, &w->end, t, w->s.v, NULL, w->rate);
-  memcpy(w->a, w->rate, size);
-  w->begun = true;
+  const size_t size = (size_t)work->s.k.model->nv * sizeof *work->a;
+  perp_eval_at(&work->end, work->s.k.model, t, work->s.q);
+  nonsmooth_alpha_rate(work, &work->end, t, work->s.v, NULL, work->rate);
+  memcpy(work->a, work->rate, size);
+  work->begun = true;
 }
 
 static perp_reason nonsmooth_alpha_make_step(perp_stepper *s, double t, double h)
@@ -164,23 +164,23 @@ static perp_reason nonsmooth_alpha_make_step(perp_stepper *s, double t, double h
 
 static void nonsmooth_alpha_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  const perp_model *model = w->s.k.model;
-  perp_stepper_layout(&w->s, arena);
-  perp_nonsmooth_layout(&w->ns, arena);
-  perp_eval_layout(&w->end, model, arena);
-  PERP_DOUBLES(arena, model->nq, &w->q_p);
-  PERP_DOUBLES(arena, model->nv, &w->rate, &w->a, &w->rate1, &w->a1, &w->smooth, &w->f, &w->u,
-               &w->dv);
-  PERP_DOUBLES(arena, model->m, &w->room);
+  workspace *work = ws;
+  const perp_model *model = work->s.k.model;
+  perp_stepper_layout(&work->s, arena);
+  perp_nonsmooth_layout(&work->ns, arena);
+  perp_eval_layout(&work->end, model, arena);
+  PERP_DOUBLES(arena, model->nq, &work->q_p);
+  PERP_DOUBLES(arena, model->nv, &work->rate, &work->a, &work->rate1, &work->a1, &work->smooth,
+               &work->f, &work->u, &work->dv);
+  PERP_DOUBLES(arena, model->m, &work->room);
 }
 
 static void nonsmooth_alpha_destroy(void *ws)
 {
-  workspace *w = ws;
-  if (w == NULL) return;
-  perp_nonsmooth_close(&w->ns);
-  perp_stepper_destroy(w);
+  workspace *work = ws;
+  if (work == NULL) return;
+  perp_nonsmooth_close(&work->ns);
+  perp_stepper_destroy(work);
 }
 
 static perp_status nonsmooth_alpha_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,

@@ -143,47 +143,48 @@ static perp_status velocity_control_start(perp_ctx *ctx, void *user, double t, c
 
 static void velocity_control_within(void *user, double time)
 {
-  perp_stepping *w = user;
-  if (w->contacts != NULL) w->contacts->within = time;
-  if (w->drives != NULL) perp_drives_within(w->drives, time);
+  perp_stepping *stepping = user;
+  if (stepping->contacts != NULL) stepping->contacts->within = time;
+  if (stepping->drives != NULL) perp_drives_within(stepping->drives, time);
 }
 
 static perp_status velocity_control_keep(perp_ctx *ctx, void *user, perp_step_end which)
 {
-  perp_stepping *w = user;
-  if (w->drives != NULL) perp_drives_keep(w->drives, which);
-  if (w->contacts != NULL) perp_contacts_keep(w->contacts, which);
+  perp_stepping *stepping = user;
+  if (stepping->drives != NULL) perp_drives_keep(stepping->drives, which);
+  if (stepping->contacts != NULL) perp_contacts_keep(stepping->contacts, which);
   (void)ctx;
   return PERP_OK;
 }
 
 static void velocity_control_put_back(void *user, perp_step_end which)
 {
-  perp_stepping *w = user;
-  if (w->drives != NULL) perp_drives_put_back(w->drives, which);
-  if (w->contacts != NULL) perp_contacts_put_back(w->contacts, which);
+  perp_stepping *stepping = user;
+  if (stepping->drives != NULL) perp_drives_put_back(stepping->drives, which);
+  if (stepping->contacts != NULL) perp_contacts_put_back(stepping->contacts, which);
 }
 
 /* What begins to slide in a part has its friction of sliding in the part after that. */
 static int velocity_control_behind(const perp_model *model)
 {
   int behind = 1;
-  for (int i = 0; i < model->n_shapes; i++)
-    if (model->shape_def[i].surface.mu_dynamic < model->shape_def[i].surface.mu) behind = 2;
-  for (int i = 0; i < model->surfaces.n_pairs; i++)
-    if (model->surfaces.pair[i].surface.mu_dynamic < model->surfaces.pair[i].surface.mu) behind = 2;
+  for (int shape = 0; shape < model->n_shapes; shape++)
+    if (model->shape_def[shape].surface.mu_dynamic < model->shape_def[shape].surface.mu) behind = 2;
+  for (int pair = 0; pair < model->surfaces.n_pairs; pair++)
+    if (model->surfaces.pair[pair].surface.mu_dynamic < model->surfaces.pair[pair].surface.mu)
+      behind = 2;
   return behind;
 }
 
-static perp_status velocity_control(perp_ctx *ctx, perp_stepping *w, double accuracy, double h,
-                                    perp_controlled **out)
+static perp_status velocity_control(perp_ctx *ctx, perp_stepping *stepping, double accuracy,
+                                    double h, perp_controlled **out)
 {
-  const perp_model *model = w->k.model;
+  const perp_model *model = stepping->k.model;
   double *reach = calloc((size_t)model->n_bodies + 1, sizeof *reach);
   if (reach == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "tol: no memory");
   perp_contacts_reach(model, reach);
   const perp_controlled_sys sys = { .model = model,
-                                    .user = w,
+                                    .user = stepping,
                                     .reach = reach,
                                     .behind = velocity_control_behind(model),
                                     .start = velocity_control_start,
@@ -215,15 +216,15 @@ static const char *velocity_stab(const void *options_of)
 static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
                                    double h, void **ws)
 {
-  const opts *o = parts->formulation.opts;
+  const opts *chosen = parts->formulation.opts;
   velocity like = { 0 };
-  perp_contact_opts contact = o->contact;
-  if (o->tol > 0) PERP_TRY(velocity_control_options(ctx, parts, o->tol, &contact));
-  PERP_TRY(perp_stepping_create(ctx, model, parts, &contact, o->tol > 0 ? LONGEST : h, &like.s,
+  perp_contact_opts contact = chosen->contact;
+  if (chosen->tol > 0) PERP_TRY(velocity_control_options(ctx, parts, chosen->tol, &contact));
+  PERP_TRY(perp_stepping_create(ctx, model, parts, &contact, chosen->tol > 0 ? LONGEST : h, &like.s,
                                 sizeof like, perp_stepping_layout, ws));
-  if (o->tol == 0) return PERP_OK;
+  if (chosen->tol == 0) return PERP_OK;
   velocity *w = *ws;
-  const perp_status status = velocity_control(ctx, &w->s, o->tol, h, &w->control);
+  const perp_status status = velocity_control(ctx, &w->s, chosen->tol, h, &w->control);
   if (status == PERP_OK) return PERP_OK;
   velocity_destroy(w);
   *ws = NULL;
@@ -255,13 +256,13 @@ static void velocity_counters(const void *ws, perp_ode_counters *ode, perp_stats
 
 /* ---- derivatives ---- */
 
-static perp_status velocity_derivative_create(perp_ctx *ctx, void *ws, perp_derivative *d)
+static perp_status velocity_derivative_create(perp_ctx *ctx, void *ws, perp_derivative *derivative)
 {
   if (((velocity *)ws)->control != NULL)
     return PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
         "derivatives of steps need fixed steps: leave out tol of formulation velocity");
-  return perp_velocity_derivative_create(ctx, ws, d);
+  return perp_velocity_derivative_create(ctx, ws, derivative);
 }
 
 static const struct perp_derivative_calls velocity_derivative = {

@@ -88,80 +88,83 @@ typedef struct workspace {
 } workspace;
 
 /* J v+ + S lambda + r = 0 in this step, S = 1 / (h b). */
-static void velocity_implicit_row(perp_stepping *s, int row, double h, double b, double r)
+static void velocity_implicit_row(perp_stepping *stepping, int row, double h, double b, double r)
 {
-  perp_model *m = ((workspace *)s)->model;
-  m->soft.stiffness[row] = b / h;
-  m->soft.damping[row] = 0;
-  s->k.e->C[row] = h * r;
+  perp_model *model = ((workspace *)stepping)->model;
+  model->soft.stiffness[row] = b / h;
+  model->soft.damping[row] = 0;
+  stepping->k.e->C[row] = h * r;
 }
 
 /* A spring at the end of the step as Cline 2002, eq. 2.52 has it; both terms together pull with T,
  * whatever their parts are. */
-static void velocity_implicit_full(perp_stepping *s, const lifted *l, double h)
+static void velocity_implicit_full(perp_stepping *stepping, const lifted *l, double h)
 {
-  const perp_model *m = ((workspace *)s)->model;
-  const int across = m->joint[l->across].row, along = m->joint[l->along].row;
-  const double *C = s->k.e->C + across; /* p_b - p_a */
+  const perp_model *model = ((workspace *)stepping)->model;
+  const int across = model->joint[l->across].row, along = model->joint[l->along].row;
+  const double *C = stepping->k.e->C + across; /* p_b - p_a */
   const double k = l->force->stiffness, c = l->force->damping,
-               length = sqrt(perp_dot(m->dim, C, C)), T = k * (length - l->force->length);
+               length = sqrt(perp_dot(model->dim, C, C)), T = k * (length - l->force->length);
   const double g = fmin(fmax(length > 0 ? T / length : 0, LEAST_ACROSS * k), (1 - LEAST_ALONG) * k);
-  for (int j = 0; j < m->dim; j++) velocity_implicit_row(s, across + j, h, h * g, C[j] / h);
+  for (int j = 0; j < model->dim; j++)
+    velocity_implicit_row(stepping, across + j, h, h * g, C[j] / h);
   const double b = h * (k - g) + c;
-  velocity_implicit_row(s, along, h, b, (T - g * length) / b);
+  velocity_implicit_row(stepping, along, h, b, (T - g * length) / b);
 }
 
-static void velocity_implicit_turning(perp_stepping *s, const lifted *l, double h)
+static void velocity_implicit_turning(perp_stepping *stepping, const lifted *l, double h)
 {
-  const workspace *w = (workspace *)s;
-  const perp_model *m = w->model;
-  const int along = m->joint[l->along].row;
+  const workspace *work = (workspace *)stepping;
+  const perp_model *model = work->model;
+  const int along = model->joint[l->along].row;
   const double k = l->force->stiffness, c = l->force->damping, b = h * k + c;
-  const double stretch = s->k.e->C[along]; /* d - length */
+  const double stretch = stepping->k.e->C[along]; /* d - length */
   if (l->across >= 0) {
-    const int across = m->joint[l->across].row;
-    const double length = stretch + m->joint[l->along].length;
+    const int across = model->joint[l->across].row;
+    const double length = stretch + model->joint[l->along].length;
     const double g = k * fmax(length > 0 ? stretch / length : 0, LEAST_ACROSS);
-    for (int j = 0; j < m->dim; j++)
-      velocity_implicit_row(s, across + j, h, 0.5 * h * g, -w->rate[across + j]);
+    for (int j = 0; j < model->dim; j++)
+      velocity_implicit_row(stepping, across + j, h, 0.5 * h * g, -work->rate[across + j]);
   }
-  velocity_implicit_row(s, along, h, b, k * stretch / b + 0.5 * h * w->bias[along]);
+  velocity_implicit_row(stepping, along, h, b, k * stretch / b + 0.5 * h * work->bias[along]);
 }
 
 /* Rows of the joints that stand for forces: what they are in this step. */
-static void velocity_implicit_prepare(perp_stepping *s, double h, const double *v)
+static void velocity_implicit_prepare(perp_stepping *stepping, double h, const double *v)
 {
-  workspace *w = (workspace *)s;
-  perp_model *m = w->model;
-  if (m->sim.dropped != NULL) /* rows that are left out have S > 0 */
-    memcpy(m->soft.softness, w->own->soft.softness, (size_t)w->own->m * sizeof *m->soft.softness);
-  for (int i = 0; i < w->n_plugins; i++)
-    perp_force_gradient_rows(&w->plugin[i], &w->room, m, &s->k, h, v);
-  if (w->n_plugins > 0) s->k.S_h = 0;
-  if (w->n == 0) return;
-  perp_constrained_rate(&s->k, v, w->rate);
-  perp_joints_bias(m, s->k.e, v, w->bias);
-  for (int i = 0; i < w->n; i++) {
-    const lifted *l = &w->element[i];
+  workspace *work = (workspace *)stepping;
+  perp_model *model = work->model;
+  if (model->sim.dropped != NULL) /* rows that are left out have S > 0 */
+    memcpy(model->soft.softness, work->own->soft.softness,
+           (size_t)work->own->m * sizeof *model->soft.softness);
+  for (int plugin = 0; plugin < work->n_plugins; plugin++)
+    perp_force_gradient_rows(&work->plugin[plugin], &work->room, model, &stepping->k, h, v);
+  if (work->n_plugins > 0) stepping->k.S_h = 0;
+  if (work->n == 0) return;
+  perp_constrained_rate(&stepping->k, v, work->rate);
+  perp_joints_bias(model, stepping->k.e, v, work->bias);
+  for (int i = 0; i < work->n; i++) {
+    const lifted *l = &work->element[i];
     if (l->force->kind == PERP_FORCE_DRAG) {
-      const double *va = v + m->nvb * l->force->a, speed = sqrt(perp_dot(m->dim, va, va));
-      const int row = m->joint[l->across].row;
-      for (int k = 0; k < m->dim; k++)
-        m->soft.damping[row + k] = l->force->linear + l->force->quadratic * speed;
-    } else if (w->gradient != GRADIENT_FULL) {
-      velocity_implicit_turning(s, l, h);
+      const double *va = v + model->nvb * l->force->a, speed = sqrt(perp_dot(model->dim, va, va));
+      const int row = model->joint[l->across].row;
+      for (int k = 0; k < model->dim; k++)
+        model->soft.damping[row + k] = l->force->linear + l->force->quadratic * speed;
+    } else if (work->gradient != GRADIENT_FULL) {
+      velocity_implicit_turning(stepping, l, h);
     } else if (l->across >= 0) {
-      velocity_implicit_full(s, l, h);
+      velocity_implicit_full(stepping, l, h);
     }
   }
-  s->k.S_h = 0; /* the softness is another one */
+  stepping->k.S_h = 0; /* the softness is another one */
 }
 
 /* ---- the lifted model ---- */
 
-static perp_status lift_spring(perp_ctx *ctx, workspace *w, const perp_force_def *el, int gradient)
+static perp_status lift_spring(perp_ctx *ctx, workspace *work, const perp_force_def *el,
+                               int gradient)
 {
-  lifted *l = &w->element[w->n++];
+  lifted *l = &work->element[work->n++];
   *l = (lifted){ .force = el, .across = -1, .along = -1 };
   perp_joint_def joint = { .kind = PERP_JOINT_DISTANCE,
                            .a = el->a,
@@ -174,121 +177,121 @@ static perp_status lift_spring(perp_ctx *ctx, workspace *w, const perp_force_def
     joint.anchor_a[i] = el->anchor_a[i];
     joint.anchor_b[i] = el->anchor_b[i];
   }
-  PERP_TRY(perp_model_add_joint(ctx, w->model, &joint, &l->along));
+  PERP_TRY(perp_model_add_joint(ctx, work->model, &joint, &l->along));
   if (gradient == GRADIENT_AXIAL || el->stiffness == 0) return PERP_OK;
   joint.kind = PERP_JOINT_BALL;
   joint.damping = 0;
-  return perp_model_add_joint(ctx, w->model, &joint, &l->across);
+  return perp_model_add_joint(ctx, work->model, &joint, &l->across);
 }
 
 /* the part of the drag that grows with the angular velocity stays a force */
-static perp_status lift_drag(perp_ctx *ctx, workspace *w, const perp_model *model,
+static perp_status lift_drag(perp_ctx *ctx, workspace *work, const perp_model *model,
                              const perp_force_def *el)
 {
-  lifted *l = &w->element[w->n++];
+  lifted *l = &work->element[work->n++];
   *l = (lifted){ .force = el, .across = -1, .along = -1 };
   perp_joint_def joint = {
     .kind = PERP_JOINT_BALL, .a = PERP_WORLD, .b = el->a, .damping = el->linear, .collide = true
   };
   for (int i = 0; i < model->dim; i++) joint.anchor_a[i] = model->body_def[el->a].x[i];
-  PERP_TRY(perp_model_add_joint(ctx, w->model, &joint, &l->across));
+  PERP_TRY(perp_model_add_joint(ctx, work->model, &joint, &l->across));
   perp_force_def rest = *el;
   rest.linear = rest.quadratic = 0;
-  return rest.angular > 0 ? perp_model_add_force(ctx, w->model, &rest) : PERP_OK;
+  return rest.angular > 0 ? perp_model_add_force(ctx, work->model, &rest) : PERP_OK;
 }
 
-static perp_status lift_gradient(perp_ctx *ctx, workspace *w, const perp_force_def *el,
+static perp_status lift_gradient(perp_ctx *ctx, workspace *work, const perp_force_def *el,
                                  bool differences)
 {
-  perp_force_gradient *g = &w->plugin[w->n_plugins++];
-  PERP_TRY(perp_force_gradient_add(ctx, w->model, el, differences, g));
-  if (g->size > w->largest) w->largest = g->size;
+  perp_force_gradient *gradient = &work->plugin[work->n_plugins++];
+  PERP_TRY(perp_force_gradient_add(ctx, work->model, el, differences, gradient));
+  if (gradient->size > work->largest) work->largest = gradient->size;
   return PERP_OK;
 }
 
 /* The model with springs and dampers as soft joints, behind its own, so that rows keep their
  * numbers. */
-static perp_status velocity_implicit_lift(perp_ctx *ctx, workspace *w, const perp_model *model,
+static perp_status velocity_implicit_lift(perp_ctx *ctx, workspace *work, const perp_model *model,
                                           int gradient)
 {
-  w->gradient = gradient;
-  w->element = calloc((size_t)model->n_forces + 1, sizeof *w->element);
-  w->plugin = calloc((size_t)model->n_forces + 1, sizeof *w->plugin);
-  if (w->element == NULL || w->plugin == NULL)
+  work->gradient = gradient;
+  work->element = calloc((size_t)model->n_forces + 1, sizeof *work->element);
+  work->plugin = calloc((size_t)model->n_forces + 1, sizeof *work->plugin);
+  if (work->element == NULL || work->plugin == NULL)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-implicit: no memory");
-  PERP_TRY(perp_model_create(ctx, model->dim, &w->model));
-  perp_model_gravity(w->model, model->gravity);
-  for (int i = 0; i < model->n_bodies; i++)
-    PERP_TRY(perp_model_add_body(ctx, w->model, &model->body_def[i], NULL));
-  for (int i = 0; i < model->n_joints; i++)
-    PERP_TRY(perp_model_add_joint(ctx, w->model, &model->joint_def[i], NULL));
-  for (int i = 0; i < model->n_forces; i++) {
-    const perp_force_def *el = &model->force_def[i];
+  PERP_TRY(perp_model_create(ctx, model->dim, &work->model));
+  perp_model_gravity(work->model, model->gravity);
+  for (int body = 0; body < model->n_bodies; body++)
+    PERP_TRY(perp_model_add_body(ctx, work->model, &model->body_def[body], NULL));
+  for (int joint = 0; joint < model->n_joints; joint++)
+    PERP_TRY(perp_model_add_joint(ctx, work->model, &model->joint_def[joint], NULL));
+  for (int force = 0; force < model->n_forces; force++) {
+    const perp_force_def *el = &model->force_def[force];
     if (gradient == GRADIENT_NUMERIC && el->kind != PERP_FORCE_PAIRS)
-      PERP_TRY(lift_gradient(ctx, w, el, true));
+      PERP_TRY(lift_gradient(ctx, work, el, true));
     else if (el->kind == PERP_FORCE_SPRING && (el->stiffness > 0 || el->damping > 0))
-      PERP_TRY(lift_spring(ctx, w, el, gradient));
+      PERP_TRY(lift_spring(ctx, work, el, gradient));
     else if (el->kind == PERP_FORCE_DRAG && el->linear > 0)
-      PERP_TRY(lift_drag(ctx, w, model, el));
+      PERP_TRY(lift_drag(ctx, work, model, el));
     else if (el->kind == PERP_FORCE_PLUGIN)
-      PERP_TRY(lift_gradient(ctx, w, el, false));
+      PERP_TRY(lift_gradient(ctx, work, el, false));
     else
-      PERP_TRY(perp_model_add_force(ctx, w->model, el));
+      PERP_TRY(perp_model_add_force(ctx, work->model, el));
   }
-  for (int i = 0; i < model->n_drives; i++)
-    PERP_TRY(perp_model_add_drive(ctx, w->model, &model->drive_def[i], NULL));
-  for (int i = 0; i < model->n_shapes; i++)
-    PERP_TRY(perp_model_add_shape(ctx, w->model, &model->shape_def[i], NULL));
-  return perp_model_finish(ctx, w->model);
+  for (int drive = 0; drive < model->n_drives; drive++)
+    PERP_TRY(perp_model_add_drive(ctx, work->model, &model->drive_def[drive], NULL));
+  for (int shape = 0; shape < model->n_shapes; shape++)
+    PERP_TRY(perp_model_add_shape(ctx, work->model, &model->shape_def[shape], NULL));
+  return perp_model_finish(ctx, work->model);
 }
 
 static perp_status velocity_implicit_model(perp_ctx *ctx, const perp_model *model,
                                            const void *formulation_opts, perp_model **out)
 {
-  const opts *o = formulation_opts;
-  workspace w = { 0 };
+  const opts *chosen = formulation_opts;
+  workspace work = { 0 };
   *out = NULL;
-  const perp_status status = velocity_implicit_lift(ctx, &w, model, o->gradient);
-  free(w.element);
-  free(w.plugin);
+  const perp_status status = velocity_implicit_lift(ctx, &work, model, chosen->gradient);
+  free(work.element);
+  free(work.plugin);
   if (status == PERP_OK)
-    *out = w.model;
+    *out = work.model;
   else
-    perp_model_destroy(w.model);
+    perp_model_destroy(work.model);
   return status;
 }
 
-static void velocity_implicit_layout(void *ws, perp_arena *a)
+static void velocity_implicit_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  perp_stepping_layout(ws, a);
-  PERP_DOUBLES(a, w->model->m, &w->rate, &w->bias);
-  perp_force_gradient_layout(&w->room, w->largest, a);
+  workspace *work = ws;
+  perp_stepping_layout(ws, arena);
+  PERP_DOUBLES(arena, work->model->m, &work->rate, &work->bias);
+  perp_force_gradient_layout(&work->room, work->largest, arena);
 }
 
 static void velocity_implicit_destroy(void *ws)
 {
   if (ws == NULL) return;
-  workspace w = *(workspace *)ws;
+  workspace work = *(workspace *)ws;
   perp_stepping_destroy(ws);
-  perp_model_destroy(w.model);
-  free(w.element);
-  free(w.plugin);
+  perp_model_destroy(work.model);
+  free(work.element);
+  free(work.plugin);
 }
 
 static perp_status velocity_implicit_create(perp_ctx *ctx, perp_model *model,
                                             const perp_parts *parts, double h, void **ws)
 {
-  const opts *o = parts->formulation.opts;
+  const opts *chosen = parts->formulation.opts;
   workspace like = { .s.prepare = velocity_implicit_prepare, .own = model };
   *ws = NULL;
-  perp_status status = velocity_implicit_lift(ctx, &like, model, o->gradient);
+  perp_status status = velocity_implicit_lift(ctx, &like, model, chosen->gradient);
   if (status == PERP_OK) {
     like.model->sim.dropped = model->sim.dropped;
     like.model->sim.angle = model->sim.angle; /* the same drives, which the simulation follows */
     like.model->sim.chain = model->sim.chain;
     like.model->sim.chain_set = model->sim.chain_set;
-    status = perp_stepping_create(ctx, like.model, parts, &o->contact, h, &like.s, sizeof like,
+    status = perp_stepping_create(ctx, like.model, parts, &chosen->contact, h, &like.s, sizeof like,
                                   velocity_implicit_layout, ws);
   }
   if (status == PERP_OK) return PERP_OK;

@@ -92,19 +92,20 @@ static const double SLOWER = 0.5, ALIKE = 0.9;
 /* ---- where a part ends: a gap that closes, friction that is no longer enough ---- */
 
 /* gap at the end of the part */
-static double midpoint_gap(const perp_midpoint *s, const perp_midpoint_closing *c)
+static double midpoint_gap(const perp_midpoint *midpoint, const perp_midpoint_closing *closing)
 {
-  const perp_model *model = s->step.k.model;
-  const perp_pose *pose = s->pose + 1;
+  const perp_model *model = midpoint->step.k.model;
+  const perp_pose *pose = midpoint->pose + 1;
   perp_contact list[PERP_MANIFOLD_MAX];
-  const perp_contact *x = &c->contact;
+  const perp_contact *contact = &closing->contact;
   double u[3];
-  const int n = perp_collide(model, x->shape[0], &pose[x->body[0]], x->shape[1], &pose[x->body[1]],
-                             x->gap + s->slop + model->size, list);
+  const int n = perp_collide(model, contact->shape[0], &pose[contact->body[0]], contact->shape[1],
+                             &pose[contact->body[1]], contact->gap + midpoint->slop + model->size,
+                             list);
   for (int i = 0; i < n; i++)
-    if (list[i].id == x->id) return list[i].gap;
-  perp_midpoint_velocity(model, pose, x, s->step.v1, u);
-  return x->gap + s->h / 2 * (c->speed + perp_dot(3, x->n, u));
+    if (list[i].id == contact->id) return list[i].gap;
+  perp_midpoint_velocity(model, pose, contact, midpoint->step.v1, u);
+  return contact->gap + midpoint->h / 2 * (closing->speed + perp_dot(3, contact->n, u));
 }
 
 /* g0 + u t + b t^2 with g1 at h: its first zero, HUGE_VAL where there is none */
@@ -208,11 +209,11 @@ static int midpoint_reversals(perp_midpoint *s)
 /* ---- a part, predicted and corrected ---- */
 
 /* q_out = q [+] (a u + b w) */
-static void midpoint_move(perp_midpoint *s, double a, const double *u, double b, const double *w,
-                          double *q_out)
+static void midpoint_move(perp_midpoint *midpoint, double a, const double *u, double b,
+                          const double *w, double *q_out)
 {
-  for (int i = 0; i < s->step.k.model->nv; i++) s->move[i] = a * u[i] + b * w[i];
-  perp_model_retract(s->step.k.model, s->step.q, s->move, q_out);
+  for (int i = 0; i < midpoint->step.k.model->nv; i++) midpoint->move[i] = a * u[i] + b * w[i];
+  perp_model_retract(midpoint->step.k.model, midpoint->step.q, midpoint->move, q_out);
 }
 
 /* The velocity u of x along its surface. */
@@ -335,17 +336,19 @@ static bool midpoint_correct_once(perp_midpoint *s, double t, double h)
 }
 
 /* Does a contact slide back at the end, where friction opposed the mean of both ends? */
-static bool midpoint_turned_back(const perp_midpoint *s)
+static bool midpoint_turned_back(const perp_midpoint *midpoint)
 {
-  const perp_model *model = s->step.k.model;
-  for (int i = 0; i < s->n; i++) {
-    const double *curve = s->curve + 3 * (size_t)i;
+  const perp_model *model = midpoint->step.k.model;
+  for (int i = 0; i < midpoint->n; i++) {
+    const double *curve = midpoint->curve + 3 * (size_t)i;
     double u[3], end[3];
-    if (memcmp(curve, s->ahead + 3 * (size_t)i, 3 * sizeof *curve) == 0) continue;
-    perp_midpoint_velocity(model, s->step.k.e->pose, &s->contact[i], s->step.v, u);
-    perp_midpoint_velocity(model, s->step.k.e->pose, &s->contact[i], s->step.v1, end);
+    if (memcmp(curve, midpoint->ahead + 3 * (size_t)i, 3 * sizeof *curve) == 0) continue;
+    perp_midpoint_velocity(model, midpoint->step.k.e->pose, &midpoint->contact[i], midpoint->step.v,
+                           u);
+    perp_midpoint_velocity(model, midpoint->step.k.e->pose, &midpoint->contact[i],
+                           midpoint->step.v1, end);
     for (int l = 0; l < 3; l++) end[l] += curve[l];
-    midpoint_along(&s->contact[i], u);
+    midpoint_along(&midpoint->contact[i], u);
     if (perp_dot(3, u, end) < 0) return true;
   }
   return false;
@@ -353,21 +356,21 @@ static bool midpoint_turned_back(const perp_midpoint *s)
 
 /* What slides back, as the prediction did not know, has friction against the velocity at the end.
  */
-static bool midpoint_correct(perp_midpoint *s, double t, double h)
+static bool midpoint_correct(perp_midpoint *midpoint, double t, double h)
 {
-  s->means = true;
-  bool made = midpoint_correct_once(s, t, h);
-  s->means = false;
-  if (made && midpoint_turned_back(s)) made = midpoint_correct_once(s, t, h);
+  midpoint->means = true;
+  bool made = midpoint_correct_once(midpoint, t, h);
+  midpoint->means = false;
+  if (made && midpoint_turned_back(midpoint)) made = midpoint_correct_once(midpoint, t, h);
   return made;
 }
 
-static bool midpoint_try(perp_midpoint *s, double t, double h)
+static bool midpoint_try(perp_midpoint *midpoint, double t, double h)
 {
-  s->h = h;
-  s->t_end = t + h;
-  s->problem = PERP_MIDPOINT_PREDICTS;
-  return midpoint_predict(s, t, h) && midpoint_correct(s, t, h);
+  midpoint->h = h;
+  midpoint->t_end = t + h;
+  midpoint->problem = PERP_MIDPOINT_PREDICTS;
+  return midpoint_predict(midpoint, t, h) && midpoint_correct(midpoint, t, h);
 }
 
 /* The part ends where it is: its end becomes the state. */
@@ -426,113 +429,119 @@ static bool midpoint_jumps(const perp_midpoint *s)
 
 /* A part of a step from (t, q, v), at most h long: state and *h at its end.  rest: all of h, in
  * first order. */
-static bool midpoint_part(perp_midpoint *s, double t, double *h, bool rest)
+static bool midpoint_part(perp_midpoint *midpoint, double t, double *h, bool rest)
 {
-  const double most = *h, least = LEAST * s->step.grid.h;
+  const double most = *h, least = LEAST * midpoint->step.grid.h;
   bool struck, settled = false;
   int slips = -1;
-  s->n_closing = s->n_start = s->n = 0;
-  perp_constrained_at(&s->step.k, t, s->step.q);
-  if (s->islands != NULL && !perp_midpoint_find(s, s->at_start, most, &s->start, &s->n_start))
+  midpoint->n_closing = midpoint->n_start = midpoint->n = 0;
+  perp_constrained_at(&midpoint->step.k, t, midpoint->step.q);
+  if (midpoint->islands != NULL &&
+      !perp_midpoint_find(midpoint, midpoint->at_start, most, &midpoint->start, &midpoint->n_start))
     return false;
-  if ((s->islands != NULL || s->drives != NULL) && !perp_midpoint_strike(s, t, &struck))
+  if ((midpoint->islands != NULL || midpoint->drives != NULL) &&
+      !perp_midpoint_strike(midpoint, t, &struck))
     return false;
-  if (rest) return midpoint_rest(s, t, most);
+  if (rest) return midpoint_rest(midpoint, t, most);
   for (int i = 0; i < TRIES; i++) {
-    if (!midpoint_try(s, t, *h)) return false;
-    if (s->islands != NULL && midpoint_jumps(s)) {
-      perp_constrained_at(&s->step.k, t, s->step.q);
-      return midpoint_rest(s, t, *h);
+    if (!midpoint_try(midpoint, t, *h)) return false;
+    if (midpoint->islands != NULL && midpoint_jumps(midpoint)) {
+      perp_constrained_at(&midpoint->step.k, t, midpoint->step.q);
+      return midpoint_rest(midpoint, t, *h);
     }
-    const double event = midpoint_event(s, most, &settled, &slips);
+    const double event = midpoint_event(midpoint, most, &settled, &slips);
     if (event <= least && slips >= 0) { /* it slides from the start */
-      perp_midpoint_release(s, slips);
+      perp_midpoint_release(midpoint, slips);
       continue;
     }
-    if (midpoint_reversals(s) > 0) continue;
+    if (midpoint_reversals(midpoint) > 0) continue;
     if (settled || event >= most * (1 - LEAST) || event == HUGE_VAL) break;
     *h = fmax(event, least);
   }
-  *h = s->h; /* of the last try */
-  if (s->drives != NULL) perp_drives_settle(s->drives, settled);
-  if (!midpoint_accept(s, t, *h)) return false;
+  *h = midpoint->h; /* of the last try */
+  if (midpoint->drives != NULL) perp_drives_settle(midpoint->drives, settled);
+  if (!midpoint_accept(midpoint, t, *h)) return false;
   if (!settled || slips < 0) return true;
-  perp_midpoint_recall(s);
-  perp_midpoint_release(s, slips);
+  perp_midpoint_recall(midpoint);
+  perp_midpoint_release(midpoint, slips);
   return true;
 }
 
 /* ---- life and steps ---- */
 
-static void velocity_midpoint_layout(void *ws, perp_arena *a)
+static void velocity_midpoint_layout(void *ws, perp_arena *arena)
 {
-  perp_midpoint *s = ws;
-  const perp_model *model = s->step.k.model;
-  perp_stepper_layout(&s->step, a);
-  s->middle = PERP_CARVE(a, double, model->nq);
-  PERP_DOUBLES(a, model->nv, &s->mean, &s->predicted, &s->move, &s->f);
-  s->gamma = PERP_CARVE(a, double, model->m);
-  PERP_DOUBLES(a, 6 * (size_t)model->n_bodies, &s->before, &s->free);
-  s->drive = PERP_CARVE(a, double, model->n_drives);
-  s->reach = PERP_CARVE(a, double, model->n_bodies);
-  s->pose = PERP_CARVE(a, perp_pose, (size_t)model->n_bodies + 1);
+  perp_midpoint *midpoint = ws;
+  const perp_model *model = midpoint->step.k.model;
+  perp_stepper_layout(&midpoint->step, arena);
+  midpoint->middle = PERP_CARVE(arena, double, model->nq);
+  PERP_DOUBLES(arena, model->nv, &midpoint->mean, &midpoint->predicted, &midpoint->move,
+               &midpoint->f);
+  midpoint->gamma = PERP_CARVE(arena, double, model->m);
+  PERP_DOUBLES(arena, 6 * (size_t)model->n_bodies, &midpoint->before, &midpoint->free);
+  midpoint->drive = PERP_CARVE(arena, double, model->n_drives);
+  midpoint->reach = PERP_CARVE(arena, double, model->n_bodies);
+  midpoint->pose = PERP_CARVE(arena, perp_pose, (size_t)model->n_bodies + 1);
 }
 
 static void velocity_midpoint_destroy(void *ws)
 {
-  perp_midpoint *s = ws;
-  if (s == NULL) return;
-  perp_collision_destroy(s->at_start);
-  perp_collision_destroy(s->at_middle);
-  perp_islands_destroy(s->islands);
-  perp_drives_destroy(s->drives);
-  perp_arena_free(&s->grown);
-  free(s->said.contact);
-  free(s->said.impulse);
-  perp_stepper_destroy(s);
+  perp_midpoint *midpoint = ws;
+  if (midpoint == NULL) return;
+  perp_collision_destroy(midpoint->at_start);
+  perp_collision_destroy(midpoint->at_middle);
+  perp_islands_destroy(midpoint->islands);
+  perp_drives_destroy(midpoint->drives);
+  perp_arena_free(&midpoint->grown);
+  free(midpoint->said.contact);
+  free(midpoint->said.impulse);
+  perp_stepper_destroy(midpoint);
 }
 
-static perp_status velocity_midpoint_open(perp_ctx *ctx, perp_midpoint *s, const perp_parts *parts)
+static perp_status velocity_midpoint_open(perp_ctx *ctx, perp_midpoint *midpoint,
+                                          const perp_parts *parts)
 {
-  const perp_model *model = s->step.k.model;
+  const perp_model *model = midpoint->step.k.model;
   const perp_compliance rigid = { .on = false };
-  PERP_TRY(perp_constrained_create(ctx, &s->step.k, model, parts, true));
+  PERP_TRY(perp_constrained_create(ctx, &midpoint->step.k, model, parts, true));
   if (model->n_drives > 0)
-    PERP_TRY(perp_drives_create(ctx, model, parts, &rigid, PERP_CONTACT_TOL_DATA, s->o.budget,
-                                &s->drives));
-  s->slop = s->o.residual * model->size;
+    PERP_TRY(perp_drives_create(ctx, model, parts, &rigid, PERP_CONTACT_TOL_DATA,
+                                midpoint->o.budget, &midpoint->drives));
+  midpoint->slop = midpoint->o.residual * model->size;
   if (model->n_shapes == 0) return PERP_OK;
-  s->slop = 0;
-  const perp_contact_setup setup = { .tol = s->o.residual,
+  midpoint->slop = 0;
+  const perp_contact_setup setup = { .tol = midpoint->o.residual,
                                      .tol_data = PERP_CONTACT_TOL_DATA,
-                                     .budget = s->o.budget,
-                                     .choice = s->o.choice };
-  perp_contacts_reach(model, s->reach);
-  for (int b = 0; b < model->n_bodies; b++) s->slop = fmax(s->slop, s->o.residual * s->reach[b]);
-  PERP_TRY(perp_collision_create(ctx, model, 0, &s->at_start));
-  PERP_TRY(perp_collision_create(ctx, model, 0, &s->at_middle));
-  return perp_contacts_islands(ctx, model, parts, &setup, 1, false, &s->islands);
+                                     .budget = midpoint->o.budget,
+                                     .choice = midpoint->o.choice };
+  perp_contacts_reach(model, midpoint->reach);
+  for (int body = 0; body < model->n_bodies; body++)
+    midpoint->slop = fmax(midpoint->slop, midpoint->o.residual * midpoint->reach[body]);
+  PERP_TRY(perp_collision_create(ctx, model, 0, &midpoint->at_start));
+  PERP_TRY(perp_collision_create(ctx, model, 0, &midpoint->at_middle));
+  return perp_contacts_islands(ctx, model, parts, &setup, 1, false, &midpoint->islands);
 }
 
 /* All parts of a step. */
 static perp_reason velocity_midpoint_make(perp_stepper *step, double t, double h)
 {
-  perp_midpoint *s = (perp_midpoint *)step;
-  perp_constrained *k = &step->k;
-  s->said.n = 0;
-  memset(step->lambda, 0, (size_t)k->model->m * sizeof *step->lambda);
-  memset(s->drive, 0, (size_t)k->model->n_drives * sizeof *s->drive);
-  bool made = perp_constrained_signals(k, t) && perp_constrained_signals(k, s->end);
-  for (int part = 1; made && s->end - t > 1e-10 * step->grid.h; part++) {
-    double length = s->end - t;
-    made = midpoint_part(s, t, &length, part >= s->o.parts);
+  perp_midpoint *midpoint = (perp_midpoint *)step;
+  perp_constrained *system = &step->k;
+  midpoint->said.n = 0;
+  memset(step->lambda, 0, (size_t)system->model->m * sizeof *step->lambda);
+  memset(midpoint->drive, 0, (size_t)system->model->n_drives * sizeof *midpoint->drive);
+  bool made = perp_constrained_signals(system, t) &&
+              perp_constrained_signals(system, midpoint->end);
+  for (int part = 1; made && midpoint->end - t > 1e-10 * step->grid.h; part++) {
+    double length = midpoint->end - t;
+    made = midpoint_part(midpoint, t, &length, part >= midpoint->o.parts);
     t += length;
   }
-  for (int i = 0; i < k->model->m; i++) step->lambda[i] /= h;
-  for (int i = 0; i < k->model->n_drives; i++) s->drive[i] /= h;
-  memcpy(step->q1, step->q, (size_t)k->model->nq * sizeof *step->q);
-  memcpy(step->v1, step->v, (size_t)k->model->nv * sizeof *step->v);
-  return made || k->reason < 0 ? k->reason : PERP_INVALID_STATE;
+  for (int i = 0; i < system->model->m; i++) step->lambda[i] /= h;
+  for (int drive = 0; drive < system->model->n_drives; drive++) midpoint->drive[drive] /= h;
+  memcpy(step->q1, step->q, (size_t)system->model->nq * sizeof *step->q);
+  memcpy(step->v1, step->v, (size_t)system->model->nv * sizeof *step->v);
+  return made || system->reason < 0 ? system->reason : PERP_INVALID_STATE;
 }
 
 static perp_status velocity_midpoint_create(perp_ctx *ctx, perp_model *model,
@@ -554,52 +563,52 @@ static perp_status velocity_midpoint_create(perp_ctx *ctx, perp_model *model,
 static perp_status velocity_midpoint_restart(perp_ctx *ctx, void *ws, double t, const double *q,
                                              const double *v)
 {
-  perp_midpoint *s = ws;
-  s->n_memory = s->said.n = s->n = 0;
-  s->collision_s = s->lcp_s = 0;
-  if (s->islands != NULL) perp_islands_restart(s->islands);
-  if (s->drives != NULL) perp_drives_restart(s->drives);
-  perp_pose_or_world(s->step.k.model->dim, NULL, &s->pose[0]);
+  perp_midpoint *midpoint = ws;
+  midpoint->n_memory = midpoint->said.n = midpoint->n = 0;
+  midpoint->collision_s = midpoint->lcp_s = 0;
+  if (midpoint->islands != NULL) perp_islands_restart(midpoint->islands);
+  if (midpoint->drives != NULL) perp_drives_restart(midpoint->drives);
+  perp_pose_or_world(midpoint->step.k.model->dim, NULL, &midpoint->pose[0]);
   return perp_stepper_restart(ctx, ws, t, q, v);
 }
 
 static perp_status velocity_midpoint_step(perp_ctx *ctx, void *ws, double t_max,
                                           perp_step_info *info)
 {
-  perp_midpoint *s = ws;
-  s->end = perp_time_grid_next(&s->step.grid, t_max);
+  perp_midpoint *midpoint = ws;
+  midpoint->end = perp_time_grid_next(&midpoint->step.grid, t_max);
   PERP_TRY(perp_stepper_step(ctx, ws, t_max, info));
-  info->drive = s->drives != NULL ? s->drive : NULL;
-  info->n_contacts = s->said.n;
-  info->contacts = s->said.n > 0 ? s->said.contact : NULL;
-  info->impulse = s->said.n > 0 ? s->said.impulse : NULL;
+  info->drive = midpoint->drives != NULL ? midpoint->drive : NULL;
+  info->n_contacts = midpoint->said.n;
+  info->contacts = midpoint->said.n > 0 ? midpoint->said.contact : NULL;
+  info->impulse = midpoint->said.n > 0 ? midpoint->said.impulse : NULL;
   return PERP_OK;
 }
 
 static void velocity_midpoint_timing(void *ws, bool on, perp_times *times)
 {
-  perp_midpoint *s = ws;
-  perp_constrained_timing(&s->step.k, on, times);
-  if (s->islands == NULL || times == NULL) return;
-  times->collision = s->collision_s;
-  times->lcp = s->lcp_s;
+  perp_midpoint *midpoint = ws;
+  perp_constrained_timing(&midpoint->step.k, on, times);
+  if (midpoint->islands == NULL || times == NULL) return;
+  times->collision = midpoint->collision_s;
+  times->lcp = midpoint->lcp_s;
   times->integrate -= times->collision + times->lcp;
 }
 
 static const perp_contact_count *velocity_midpoint_contacts(const void *ws)
 {
-  const perp_midpoint *s = ws;
-  if (s->islands != NULL) return perp_islands_count(s->islands);
-  return s->drives != NULL ? perp_drives_count(s->drives) : NULL;
+  const perp_midpoint *midpoint = ws;
+  if (midpoint->islands != NULL) return perp_islands_count(midpoint->islands);
+  return midpoint->drives != NULL ? perp_drives_count(midpoint->drives) : NULL;
 }
 
 static void velocity_midpoint_observe(void *ws, perp_contact_observer *observer, void *user)
 {
-  perp_midpoint *s = ws;
-  if (s->islands != NULL)
-    perp_islands_observe(s->islands, observer, user);
-  else if (s->drives != NULL)
-    perp_drives_observe(s->drives, observer, user);
+  perp_midpoint *midpoint = ws;
+  if (midpoint->islands != NULL)
+    perp_islands_observe(midpoint->islands, observer, user);
+  else if (midpoint->drives != NULL)
+    perp_drives_observe(midpoint->drives, observer, user);
 }
 
 const perp_formulation_desc perp_formulation_velocity_midpoint = {

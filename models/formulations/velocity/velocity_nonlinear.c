@@ -81,64 +81,66 @@ typedef struct workspace {
 
 /* ---- contacts ---- */
 
-static void velocity_nonlinear_grown(void *ws, perp_arena *a)
+static void velocity_nonlinear_grown(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  w->impulse = PERP_CARVE(a, double, 3 * (size_t)w->cap);
-  w->slip = PERP_CARVE(a, double, w->cap);
-  w->memory = PERP_CARVE(a, memory, w->cap);
+  workspace *work = ws;
+  work->impulse = PERP_CARVE(arena, double, 3 * (size_t)work->cap);
+  work->slip = PERP_CARVE(arena, double, work->cap);
+  work->memory = PERP_CARVE(arena, memory, work->cap);
 }
 
 /* room for n contacts; what is remembered stays */
-static perp_status velocity_nonlinear_reserve(workspace *w, int n)
+static perp_status velocity_nonlinear_reserve(workspace *work, int n)
 {
-  if (n <= w->cap) return PERP_OK;
-  perp_arena old = w->grown;
-  const memory *known = w->memory;
-  w->grown = (perp_arena){ 0 };
-  w->cap = n + n / 2 + 16;
-  const perp_status status = perp_arena_layout(w->s.k.ctx, &w->grown, velocity_nonlinear_grown, w);
-  if (status != PERP_OK) w->cap = w->n_memory = 0;
-  if (w->n_memory > 0) memcpy(w->memory, known, (size_t)w->n_memory * sizeof *known);
+  if (n <= work->cap) return PERP_OK;
+  perp_arena old = work->grown;
+  const memory *known = work->memory;
+  work->grown = (perp_arena){ 0 };
+  work->cap = n + n / 2 + 16;
+  const perp_status status = perp_arena_layout(work->s.k.ctx, &work->grown,
+                                               velocity_nonlinear_grown, work);
+  if (status != PERP_OK) work->cap = work->n_memory = 0;
+  if (work->n_memory > 0) memcpy(work->memory, known, (size_t)work->n_memory * sizeof *known);
   perp_arena_free(&old);
   return status;
 }
 
-/* Contacts at k->e within reach of the step, with the impulses of the pass before as guesses; both
- * are ordered by id. */
-static bool velocity_nonlinear_find(workspace *w, double h)
+/* Contacts at system->e within reach of the step, with the impulses of the pass before as guesses;
+ * both are ordered by id. */
+static bool velocity_nonlinear_find(workspace *work, double h)
 {
-  perp_constrained *k = &w->s.k;
-  const perp_model *model = k->model;
-  const double start = perp_constrained_clock(k);
-  const double g = fabs(perp_model_gravity_at(model, k->e->t));
-  w->margin = fmax(w->margin, 2 * h * h * g + 1e-6 * model->size +
-                                  h * perp_closing_speed(model, k->a, w->reach));
-  if (!isfinite(w->margin)) {
-    k->reason = PERP_NOT_FINITE;
+  perp_constrained *system = &work->s.k;
+  const perp_model *model = system->model;
+  const double start = perp_constrained_clock(system);
+  const double g = fabs(perp_model_gravity_at(model, system->e->t));
+  work->margin = fmax(work->margin, 2 * h * h * g + 1e-6 * model->size +
+                                        h * perp_closing_speed(model, system->a, work->reach));
+  if (!isfinite(work->margin)) {
+    system->reason = PERP_NOT_FINITE;
     return false;
   }
-  for (int i = 0; i < w->n; i++) {
-    memory *m = &w->memory[i];
-    *m = (memory){ .id = w->contact[i].id, .slip = w->slip[i] };
-    memcpy(m->impulse, w->impulse + 3 * (size_t)i, sizeof m->impulse);
+  for (int i = 0; i < work->n; i++) {
+    memory *last = &work->memory[i];
+    *last = (memory){ .id = work->contact[i].id, .slip = work->slip[i] };
+    memcpy(last->impulse, work->impulse + 3 * (size_t)i, sizeof last->impulse);
   }
-  w->n_memory = w->n;
-  w->n = 0;
-  perp_collision_margin(w->collision, w->margin);
+  work->n_memory = work->n;
+  work->n = 0;
+  perp_collision_margin(work->collision, work->margin);
   int n = 0;
-  k->status = perp_collision_find(k->ctx, w->collision, k->e->pose, &w->contact, &n);
-  if (k->status == PERP_OK) k->status = velocity_nonlinear_reserve(w, n);
-  w->collision_s += perp_constrained_clock(k) - start;
-  if (k->status != PERP_OK) return false;
-  w->n = n;
+  system->status = perp_collision_find(system->ctx, work->collision, system->e->pose,
+                                       &work->contact, &n);
+  if (system->status == PERP_OK) system->status = velocity_nonlinear_reserve(work, n);
+  work->collision_s += perp_constrained_clock(system) - start;
+  if (system->status != PERP_OK) return false;
+  work->n = n;
   for (int i = 0, j = 0; i < n; i++) {
-    memset(w->impulse + 3 * (size_t)i, 0, 3 * sizeof *w->impulse);
-    w->slip[i] = 0;
-    while (j < w->n_memory && w->memory[j].id < w->contact[i].id) j++;
-    if (j == w->n_memory || w->memory[j].id != w->contact[i].id) continue;
-    memcpy(w->impulse + 3 * (size_t)i, w->memory[j].impulse, sizeof w->memory[j].impulse);
-    w->slip[i] = w->memory[j].slip;
+    memset(work->impulse + 3 * (size_t)i, 0, 3 * sizeof *work->impulse);
+    work->slip[i] = 0;
+    while (j < work->n_memory && work->memory[j].id < work->contact[i].id) j++;
+    if (j == work->n_memory || work->memory[j].id != work->contact[i].id) continue;
+    memcpy(work->impulse + 3 * (size_t)i, work->memory[j].impulse, sizeof work->memory[j].impulse);
+    work->slip[i] = work->memory[j].slip;
   }
   return true;
 }
@@ -148,146 +150,148 @@ static void velocity_nonlinear_law(void *user, const perp_contact *x, double h,
                                    const double *before, const double *free,
                                    perp_contact_terms *terms)
 {
-  const workspace *w = user;
+  const workspace *work = user;
   (void)free;
-  terms->bias = x->gap / h - perp_contact_speed(w->s.k.model->dim, w->s.k.e, x, 0, w->along);
+  terms->bias = x->gap / h -
+                perp_contact_speed(work->s.k.model->dim, work->s.k.e, x, 0, work->along);
   terms->mu = hypot(before[1], before[2]) > SLIP ? x->mu_dynamic : x->mu;
 }
 
 /* k->a with contact impulses; k: solved without them at the end of the estimate. */
-static bool velocity_nonlinear_contacts(workspace *w, double h)
+static bool velocity_nonlinear_contacts(workspace *work, double h)
 {
-  perp_constrained *k = &w->s.k;
-  if (!velocity_nonlinear_find(w, h)) return false;
-  if (w->n == 0) return true;
-  perp_twists(k->model, k->e, k->a, w->free);
-  perp_twists(k->model, k->e, w->u, w->along);
-  perp_island_task task = { .contact = w->contact,
-                            .n = w->n,
-                            .impulse = w->impulse,
-                            .slip = w->slip,
+  perp_constrained *k = &work->s.k;
+  if (!velocity_nonlinear_find(work, h)) return false;
+  if (work->n == 0) return true;
+  perp_twists(k->model, k->e, k->a, work->free);
+  perp_twists(k->model, k->e, work->u, work->along);
+  perp_island_task task = { .contact = work->contact,
+                            .n = work->n,
+                            .impulse = work->impulse,
+                            .slip = work->slip,
                             .h = h,
-                            .before = w->before,
-                            .free = w->free,
+                            .before = work->before,
+                            .free = work->free,
                             .belts = k->model->surfaces.belts,
                             .t_belts = k->e->t,
                             .align = true,
                             .law = velocity_nonlinear_law,
-                            .user = w };
-  return perp_islands_step(w->islands, k, &task, PERP_LEVEL_VELOCITY, h, w->s.v, &w->lcp_s);
+                            .user = work };
+  return perp_islands_step(work->islands, k, &task, PERP_LEVEL_VELOCITY, h, work->s.v,
+                           &work->lcp_s);
 }
 
 /* ---- the step ---- */
 
 /* v1 of the step linearised at x = q1, u; the first pass has the forces of v.  k: at x. */
-static bool velocity_nonlinear_pass(workspace *w, double t_end, double h, bool first)
+static bool velocity_nonlinear_pass(workspace *work, double t_end, double h, bool first)
 {
-  perp_constrained *k = &w->s.k;
+  perp_constrained *k = &work->s.k;
   const perp_model *model = k->model;
-  perp_eval_forces(k->e, model, t_end, first ? w->s.v : w->u, true, w->f);
-  perp_blocks_M(&k->e->blocks, w->s.v, k->f);
-  for (int i = 0; i < model->nv; i++) k->f[i] += h * w->f[i];
-  perp_constrained_product(k, w->u, k->c);
+  perp_eval_forces(k->e, model, t_end, first ? work->s.v : work->u, true, work->f);
+  perp_blocks_M(&k->e->blocks, work->s.v, k->f);
+  for (int i = 0; i < model->nv; i++) k->f[i] += h * work->f[i];
+  perp_constrained_product(k, work->u, k->c);
   for (int i = 0; i < model->m; i++) k->c[i] -= k->e->C[i] / h;
-  w->s.grid.count.rhs++;
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, w->s.v)) return false;
-  if (w->islands != NULL && !velocity_nonlinear_contacts(w, h)) return false;
-  memcpy(w->s.v1, k->a, (size_t)model->nv * sizeof *k->a);
+  work->s.grid.count.rhs++;
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, work->s.v)) return false;
+  if (work->islands != NULL && !velocity_nonlinear_contacts(work, h)) return false;
+  memcpy(work->s.v1, k->a, (size_t)model->nv * sizeof *k->a);
   return true;
 }
 
 /* u = v1 and q1 = q [+] h v1: how far that moves a point of the model, m. */
-static double velocity_nonlinear_advance(workspace *w, double h)
+static double velocity_nonlinear_advance(workspace *work, double h)
 {
-  const perp_model *model = w->s.k.model;
+  const perp_model *model = work->s.k.model;
   const double size = model->size > 0 ? model->size : 1;
   double moved = 0;
   for (int i = 0; i < model->nv; i++) {
-    w->dv[i] = w->s.v1[i] - w->u[i];
-    w->u[i] = w->s.v1[i];
+    work->dv[i] = work->s.v1[i] - work->u[i];
+    work->u[i] = work->s.v1[i];
   }
-  for (int b = 0; b < model->n_bodies; b++) {
-    const double d = h * perp_point_speed(model->dim, w->dv + model->nvb * b, size);
+  for (int body = 0; body < model->n_bodies; body++) {
+    const double d = h * perp_point_speed(model->dim, work->dv + model->nvb * body, size);
     if (!(d <= moved)) moved = d; /* a NaN stays one */
   }
-  for (int i = 0; i < model->nv; i++) w->dv[i] = h * w->u[i];
-  perp_model_retract(model, w->s.q, w->dv, w->s.q1);
+  for (int i = 0; i < model->nv; i++) work->dv[i] = h * work->u[i];
+  perp_model_retract(model, work->s.q, work->dv, work->s.q1);
   return moved;
 }
 
-static perp_reason velocity_nonlinear_make_step(perp_stepper *s, double t, double h)
+static perp_reason velocity_nonlinear_make_step(perp_stepper *stepper, double t, double h)
 {
-  workspace *w = (workspace *)s;
-  perp_constrained *k = &s->k;
-  const perp_model *model = k->model;
+  workspace *work = (workspace *)stepper;
+  perp_constrained *system = &stepper->k;
+  const perp_model *model = system->model;
   const double size = model->size > 0 ? model->size : 1;
   double last = HUGE_VAL;
-  if (!perp_constrained_signals(k, t + h)) return k->reason;
-  memset(w->u, 0, (size_t)model->nv * sizeof *w->u);
-  memcpy(s->q1, s->q, (size_t)model->nq * sizeof *s->q);
-  w->margin = 0;
-  perp_constrained_at(k, t + h, s->q1);
-  perp_twists(model, k->e, s->v, w->before);
+  if (!perp_constrained_signals(system, t + h)) return system->reason;
+  memset(work->u, 0, (size_t)model->nv * sizeof *work->u);
+  memcpy(stepper->q1, stepper->q, (size_t)model->nq * sizeof *stepper->q);
+  work->margin = 0;
+  perp_constrained_at(system, t + h, stepper->q1);
+  perp_twists(model, system->e, stepper->v, work->before);
   for (int pass = 1;; pass++) {
-    if (!velocity_nonlinear_pass(w, t + h, h, pass == 1)) return k->reason;
-    const double moved = velocity_nonlinear_advance(w, h);
-    perp_constrained_at(k, t + h, s->q1);
-    k->drift = perp_worst(model->m, k->e->C);
-    const double d = moved > k->drift ? moved : k->drift;
-    if (!isfinite(moved) || !isfinite(k->drift)) return PERP_NOT_FINITE;
-    if (d <= w->o.tol * size || (d < ROUNDING * size && d > last / 2)) break;
-    if (pass >= w->o.iterations) return PERP_MAX_ITER;
+    if (!velocity_nonlinear_pass(work, t + h, h, pass == 1)) return system->reason;
+    const double moved = velocity_nonlinear_advance(work, h);
+    perp_constrained_at(system, t + h, stepper->q1);
+    system->drift = perp_worst(model->m, system->e->C);
+    const double d = moved > system->drift ? moved : system->drift;
+    if (!isfinite(moved) || !isfinite(system->drift)) return PERP_NOT_FINITE;
+    if (d <= work->o.tol * size || (d < ROUNDING * size && d > last / 2)) break;
+    if (pass >= work->o.iterations) return PERP_MAX_ITER;
     last = d;
-    s->grid.count.iterations++;
+    stepper->grid.count.iterations++;
   }
-  for (int i = 0; i < model->m; i++) s->lambda[i] = k->lambda[i] / h;
+  for (int i = 0; i < model->m; i++) stepper->lambda[i] = system->lambda[i] / h;
   return PERP_EXACT;
 }
 
 /* ---- descriptor ---- */
 
-static void velocity_nonlinear_layout(void *ws, perp_arena *a)
+static void velocity_nonlinear_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  const perp_model *model = w->s.k.model;
-  perp_stepper_layout(&w->s, a);
-  PERP_DOUBLES(a, model->nv, &w->u, &w->dv, &w->f);
-  PERP_DOUBLES(a, 6 * (size_t)model->n_bodies, &w->before, &w->free, &w->along);
-  w->reach = PERP_CARVE(a, double, model->n_bodies);
+  workspace *work = ws;
+  const perp_model *model = work->s.k.model;
+  perp_stepper_layout(&work->s, arena);
+  PERP_DOUBLES(arena, model->nv, &work->u, &work->dv, &work->f);
+  PERP_DOUBLES(arena, 6 * (size_t)model->n_bodies, &work->before, &work->free, &work->along);
+  work->reach = PERP_CARVE(arena, double, model->n_bodies);
 }
 
 static void velocity_nonlinear_destroy(void *ws)
 {
-  workspace *w = ws;
-  if (w == NULL) return;
-  perp_collision_destroy(w->collision);
-  perp_islands_destroy(w->islands);
-  perp_arena_free(&w->grown);
-  perp_stepper_destroy(w);
+  workspace *work = ws;
+  if (work == NULL) return;
+  perp_collision_destroy(work->collision);
+  perp_islands_destroy(work->islands);
+  perp_arena_free(&work->grown);
+  perp_stepper_destroy(work);
 }
 
-static perp_status velocity_nonlinear_open(perp_ctx *ctx, workspace *w, const perp_parts *parts)
+static perp_status velocity_nonlinear_open(perp_ctx *ctx, workspace *work, const perp_parts *parts)
 {
-  const perp_model *model = w->s.k.model;
+  const perp_model *model = work->s.k.model;
   if (model->n_shapes == 0) return PERP_OK;
-  const perp_contact_setup setup = { .tol = w->o.residual,
+  const perp_contact_setup setup = { .tol = work->o.residual,
                                      .tol_data = PERP_CONTACT_TOL_DATA,
-                                     .budget = w->o.budget,
-                                     .choice = w->o.choice };
-  perp_contacts_reach(model, w->reach);
-  PERP_TRY(perp_collision_create(ctx, model, 0, &w->collision));
-  return perp_contacts_islands(ctx, model, parts, &setup, 1, false, &w->islands);
+                                     .budget = work->o.budget,
+                                     .choice = work->o.choice };
+  perp_contacts_reach(model, work->reach);
+  PERP_TRY(perp_collision_create(ctx, model, 0, &work->collision));
+  return perp_contacts_islands(ctx, model, parts, &setup, 1, false, &work->islands);
 }
 
 static perp_status velocity_nonlinear_serves(perp_ctx *ctx, const perp_model *model,
                                              const perp_parts *parts)
 {
-  for (int i = 0; i < model->n_shapes; i++)
-    if (model->shape_def[i].surface.restitution > 0)
+  for (int shape = 0; shape < model->n_shapes; shape++)
+    if (model->shape_def[shape].surface.restitution > 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "velocity-nonlinear closes the gap of an impact and has no restitution: "
                        "shape %d has %g; use --formulation velocity",
-                       i, model->shape_def[i].surface.restitution);
+                       shape, model->shape_def[shape].surface.restitution);
   if (model->n_shapes > 0 && (parts->contact.d->caps & PERP_CONTACT_RELAXED))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact %s opens sliding contacts, and velocity-nonlinear keeps their gap "
@@ -315,44 +319,44 @@ static perp_status velocity_nonlinear_create(perp_ctx *ctx, perp_model *model,
 static perp_status velocity_nonlinear_restart(perp_ctx *ctx, void *ws, double t, const double *q,
                                               const double *v)
 {
-  workspace *w = ws;
-  w->n = w->n_memory = 0;
-  w->collision_s = w->lcp_s = 0;
-  if (w->islands != NULL) perp_islands_restart(w->islands);
+  workspace *work = ws;
+  work->n = work->n_memory = 0;
+  work->collision_s = work->lcp_s = 0;
+  if (work->islands != NULL) perp_islands_restart(work->islands);
   return perp_stepper_restart(ctx, ws, t, q, v);
 }
 
 static perp_status velocity_nonlinear_step(perp_ctx *ctx, void *ws, double t_max,
                                            perp_step_info *info)
 {
-  const workspace *w = ws;
+  const workspace *work = ws;
   PERP_TRY(perp_stepper_step(ctx, ws, t_max, info));
-  info->n_contacts = w->n;
-  info->contacts = w->n > 0 ? w->contact : NULL;
-  info->impulse = w->n > 0 ? w->impulse : NULL;
+  info->n_contacts = work->n;
+  info->contacts = work->n > 0 ? work->contact : NULL;
+  info->impulse = work->n > 0 ? work->impulse : NULL;
   return PERP_OK;
 }
 
 static void velocity_nonlinear_timing(void *ws, bool on, perp_times *times)
 {
-  const workspace *w = ws;
+  const workspace *work = ws;
   perp_stepper_timing(ws, on, times);
-  if (w->islands == NULL || times == NULL) return;
-  times->collision = w->collision_s;
-  times->lcp = w->lcp_s;
+  if (work->islands == NULL || times == NULL) return;
+  times->collision = work->collision_s;
+  times->lcp = work->lcp_s;
   times->integrate -= times->collision + times->lcp;
 }
 
 static const perp_contact_count *velocity_nonlinear_count(const void *ws)
 {
-  const workspace *w = ws;
-  return w->islands != NULL ? perp_islands_count(w->islands) : NULL;
+  const workspace *work = ws;
+  return work->islands != NULL ? perp_islands_count(work->islands) : NULL;
 }
 
 static void velocity_nonlinear_observe(void *ws, perp_contact_observer *observer, void *user)
 {
-  workspace *w = ws;
-  if (w->islands != NULL) perp_islands_observe(w->islands, observer, user);
+  workspace *work = ws;
+  if (work->islands != NULL) perp_islands_observe(work->islands, observer, user);
 }
 
 const perp_formulation_desc perp_formulation_velocity_nonlinear = {
