@@ -33,7 +33,7 @@ void perp_data_free(perp_data *data)
     free(data->name[i]);
     free(data->unit[i]);
   }
-  for (int i = 0; i < data->n_words; i++) free(data->word[i]);
+  for (int word = 0; word < data->n_words; word++) free(data->word[word]);
   free(data->name);
   free(data->unit);
   free(data->word);
@@ -52,25 +52,25 @@ static char *columns_trim(char *s)
 }
 
 /* "# uncertainty: 1e-9", "# source: text"; other comments are for people. */
-static perp_status columns_comment(perp_ctx *ctx, const char *path, int number, char *s,
+static perp_status columns_comment(perp_ctx *ctx, const char *path, int number, char *text,
                                    perp_data *data)
 {
-  s = columns_trim(s + 1);
-  if (strncmp(s, "source:", 7) == 0)
-    snprintf(data->source, sizeof data->source, "%s", columns_trim(s + 7));
-  if (strncmp(s, "uncertainty:", 12) != 0) return PERP_OK;
-  if (perp_parse_real(NULL, columns_trim(s + 12), "", &data->uncertainty) == PERP_OK &&
+  text = columns_trim(text + 1);
+  if (strncmp(text, "source:", 7) == 0)
+    snprintf(data->source, sizeof data->source, "%s", columns_trim(text + 7));
+  if (strncmp(text, "uncertainty:", 12) != 0) return PERP_OK;
+  if (perp_parse_real(NULL, columns_trim(text + 12), "", &data->uncertainty) == PERP_OK &&
       data->uncertainty >= 0 && isfinite(data->uncertainty))
     return PERP_OK;
   return COLUMNS_WRONG(number, "the uncertainty must be a number that is not negative: got '%.40s'",
-                       columns_trim(s + 12));
+                       columns_trim(text + 12));
 }
 
 static perp_status columns_header(perp_ctx *ctx, const char *path, int number, char *line,
                                   perp_data *data)
 {
   int n = 1;
-  for (const char *s = line; *s != '\0'; s++) n += *s == ',';
+  for (const char *at = line; *at != '\0'; at++) n += *at == ',';
   if (n > MOST_COLUMNS)
     return COLUMNS_WRONG(number, "the table has more than %d columns, which is the limit",
                          MOST_COLUMNS);
@@ -78,16 +78,16 @@ static perp_status columns_header(perp_ctx *ctx, const char *path, int number, c
   data->unit = calloc((size_t)n, sizeof *data->unit);
   if (data->name == NULL || data->unit == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory");
   data->header = number;
-  for (char *s = line, *next; s != NULL; s = next) {
-    next = strchr(s, ',');
+  for (char *at = line, *next; at != NULL; at = next) {
+    next = strchr(at, ',');
     if (next != NULL) *next++ = '\0';
-    char *open = strchr(s, '['), *unit = open, *close = open != NULL ? strchr(open, ']') : NULL;
+    char *open = strchr(at, '['), *unit = open, *close = open != NULL ? strchr(open, ']') : NULL;
     if (open != NULL && (close == NULL || columns_trim(close + 1)[0] != '\0'))
       return COLUMNS_WRONG(number,
                            "column %d: write the unit in brackets behind the name, as in x [m]",
                            data->n + 1);
     if (open != NULL) *open = *close = '\0', unit++;
-    data->name[data->n] = strdup(columns_trim(s));
+    data->name[data->n] = strdup(columns_trim(at));
     data->unit[data->n] = strdup(unit != NULL ? columns_trim(unit) : "");
     data->n++;
     if (data->name[data->n - 1] == NULL || data->unit[data->n - 1] == NULL)
@@ -105,12 +105,13 @@ static perp_status columns_header(perp_ctx *ctx, const char *path, int number, c
 }
 
 /* The number of a word; NaN: there are too many, or there is no memory. */
-static double columns_word(perp_data *data, const char *s)
+static double columns_word(perp_data *data, const char *text)
 {
-  for (int i = 0; i < data->n_words; i++)
-    if (strcmp(data->word[i], s) == 0) return i;
+  for (int word = 0; word < data->n_words; word++)
+    if (strcmp(data->word[word], text) == 0) return word;
   if (data->n_words == MOST_WORDS) return (double)NAN;
-  char **more = realloc(data->word, ((size_t)data->n_words + 1) * sizeof *more), *copy = strdup(s);
+  char **more = realloc(data->word, ((size_t)data->n_words + 1) * sizeof *more),
+       *copy = strdup(text);
   if (more != NULL) data->word = more;
   if (more == NULL || copy == NULL) return free(copy), (double)NAN;
   data->word[data->n_words] = copy;
@@ -122,17 +123,17 @@ static perp_status columns_row(perp_ctx *ctx, const char *path, int number, char
 {
   double *row = data->x + (size_t)data->rows * (size_t)data->n;
   int k = 0;
-  for (char *s = line, *next; s != NULL; s = next, k++) {
-    next = strchr(s, ',');
+  for (char *at = line, *next; at != NULL; at = next, k++) {
+    next = strchr(at, ',');
     if (next != NULL) *next++ = '\0';
-    s = columns_trim(s);
+    at = columns_trim(at);
     if (k == data->n) break;
-    char *end = s;
+    char *end = at;
     const bool word = strcmp(data->name[k], "event") == 0;
-    row[k] = word ? columns_word(data, s) : strtod(s, &end);
-    if (word ? s[0] == '\0' || isnan(row[k]) : end == s || *end != '\0' || !isfinite(row[k]))
+    row[k] = word ? columns_word(data, at) : strtod(at, &end);
+    if (word ? at[0] == '\0' || isnan(row[k]) : end == at || *end != '\0' || !isfinite(row[k]))
       return COLUMNS_WRONG(number, "column %d, '%.60s', needs a %s: got '%.40s'", k + 1,
-                           data->name[k], word ? "word" : "finite number", s);
+                           data->name[k], word ? "word" : "finite number", at);
   }
   if (k != data->n || strchr(line, '\n') != NULL)
     return COLUMNS_WRONG(number, "the row must have %d columns, as the header has", data->n);
@@ -153,14 +154,14 @@ static perp_status columns_lines(perp_ctx *ctx, const char *path, FILE *in, perp
     if (n < 0) break;
     if (strlen(*line) != (size_t)n || !perp_shown_all(*line))
       return COLUMNS_WRONG(number, "the line has a control character, or is no UTF-8");
-    char *s = columns_trim(*line);
-    if (s[0] == '\0') continue;
-    if (s[0] == '#') {
-      PERP_TRY(columns_comment(ctx, path, number, s, data));
+    char *at = columns_trim(*line);
+    if (at[0] == '\0') continue;
+    if (at[0] == '#') {
+      PERP_TRY(columns_comment(ctx, path, number, at, data));
       continue;
     }
     if (data->n == 0) {
-      PERP_TRY(columns_header(ctx, path, number, s, data));
+      PERP_TRY(columns_header(ctx, path, number, at, data));
       continue;
     }
     if (data->rows == MOST_ROWS)
@@ -172,7 +173,7 @@ static perp_status columns_lines(perp_ctx *ctx, const char *path, FILE *in, perp
       if (grown == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", path);
       data->x = grown;
     }
-    PERP_TRY(columns_row(ctx, path, number, s, data));
+    PERP_TRY(columns_row(ctx, path, number, at, data));
   }
   if (data->n == 0)
     return COLUMNS_WRONG(1, "the header is missing: write a first line such as t [s], body.x [m]");

@@ -20,31 +20,31 @@ struct states {
   double row[]; /* [rows][1 + nq + nv] */
 };
 
-static double *states_row(struct states *s, int i)
+static double *states_row(struct states *states, int i)
 {
-  return s->row + (size_t)i * (size_t)(1 + s->nq + s->nv);
+  return states->row + (size_t)i * (size_t)(1 + states->nq + states->nv);
 }
 
-static int states_first(const struct states *s, double t)
+static int states_first(const struct states *states, double t)
 {
-  return perp_truth_first(s->row, s->rows, s->nq + s->nv, t);
+  return perp_truth_first(states->row, states->rows, states->nq + states->nv, t);
 }
 
 static double states_next(void *user, double t)
 {
-  struct states *s = user;
-  const int i = states_first(s, t);
-  return i < s->rows ? states_row(s, i)[0] : HUGE_VAL;
+  struct states *states = user;
+  const int i = states_first(states, t);
+  return i < states->rows ? states_row(states, i)[0] : HUGE_VAL;
 }
 
 static perp_status states_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
-  struct states *s = user;
-  const int i = states_first(s, t);
-  if (i == s->rows || !perp_truth_same(t, states_row(s, i)[0]))
+  struct states *states = user;
+  const int i = states_first(states, t);
+  if (i == states->rows || !perp_truth_same(t, states_row(states, i)[0]))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the table has no row at t = %.17g s", t);
-  memcpy(q, states_row(s, i) + 1, (size_t)s->nq * sizeof *q);
-  memcpy(v, states_row(s, i) + 1 + s->nq, (size_t)s->nv * sizeof *v);
+  memcpy(q, states_row(states, i) + 1, (size_t)states->nq * sizeof *q);
+  memcpy(v, states_row(states, i) + 1 + states->nq, (size_t)states->nv * sizeof *v);
   return PERP_OK;
 }
 
@@ -68,27 +68,27 @@ static perp_status columns_coordinate(perp_ctx *ctx, const perp_scene *scene, pe
 }
 
 static perp_status states_fill(perp_ctx *ctx, const perp_scene *scene, perp_data *data,
-                               struct states *s)
+                               struct states *states)
 {
   const perp_model *model = scene->model;
   const int dim = perp_model_dim(model), bodies = perp_model_bodies(model);
-  for (int i = 0; i < data->rows; i++) {
-    states_row(s, i)[0] = data->x[(size_t)i * (size_t)data->n];
-    for (int j = 0; j < s->nq + s->nv; j++) states_row(s, i)[1 + j] = (double)NAN;
-    if (i > 0 && !(states_row(s, i)[0] > states_row(s, i - 1)[0]))
+  for (int row = 0; row < data->rows; row++) {
+    states_row(states, row)[0] = data->x[(size_t)row * (size_t)data->n];
+    for (int j = 0; j < states->nq + states->nv; j++) states_row(states, row)[1 + j] = (double)NAN;
+    if (row > 0 && !(states_row(states, row)[0] > states_row(states, row - 1)[0]))
       return columns_error(ctx, data, "two states have the same time");
   }
   for (int column = 1; column < data->n; column++) {
     int body, k;
     PERP_TRY(columns_coordinate(ctx, scene, data, column, &body, &k));
     if (body < 0) continue;
-    for (int i = 0; i < data->rows; i++)
-      states_row(s, i)[1 + states_place(dim, bodies, body, k)] =
-          data->x[(size_t)i * (size_t)data->n + (size_t)column];
+    for (int row = 0; row < data->rows; row++)
+      states_row(states, row)[1 + states_place(dim, bodies, body, k)] =
+          data->x[(size_t)row * (size_t)data->n + (size_t)column];
   }
   for (int b = 0; b < bodies; b++)
     for (int k = 0; k < perp_coordinates(dim); k++)
-      if (isnan(states_row(s, 0)[1 + states_place(dim, bodies, b, k)])) {
+      if (isnan(states_row(states, 0)[1 + states_place(dim, bodies, b, k)])) {
         char what[320];
         const char *name = perp_model_body(model, b)->name;
         snprintf(
@@ -107,25 +107,26 @@ perp_status perp_truth_columns(perp_ctx *ctx, perp_scene *scene, const char *pat
   perp_data data;
   PERP_TRY(perp_data_read(ctx, path, &data));
   const int nq = perp_model_nq(scene->model), nv = perp_model_nv(scene->model);
-  struct states *s = malloc(sizeof *s + (size_t)data.rows * (size_t)(1 + nq + nv) * sizeof *s->row);
+  struct states *states = malloc(sizeof *states +
+                                 (size_t)data.rows * (size_t)(1 + nq + nv) * sizeof *states->row);
   perp_status status = PERP_OK;
-  if (s == NULL)
+  if (states == NULL)
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", path);
   else {
-    *s = (struct states){ .rows = data.rows, .nq = nq, .nv = nv };
-    status = states_fill(ctx, scene, &data, s);
+    *states = (struct states){ .rows = data.rows, .nq = nq, .nv = nv };
+    status = states_fill(ctx, scene, &data, states);
   }
   char what[128];
   const char *slash = strrchr(path, '/');
   snprintf(what, sizeof what, "file %.90s", slash != NULL ? slash + 1 : path);
   perp_truth *truth = status == PERP_OK ? perp_truth_slot(ctx, scene, what) : NULL;
   if (truth == NULL)
-    free(s);
+    free(states);
   else {
     const double known = isnan(uncertainty) ? data.uncertainty : uncertainty;
-    truth->t_end = states_row(s, s->rows - 1)[0];
+    truth->t_end = states_row(states, states->rows - 1)[0];
     truth->uncertainty = isnan(known) ? 0 : known;
-    truth->user = s;
+    truth->user = states;
     truth->state = states_state;
     truth->next_time = states_next;
     truth->destroy = free;
@@ -145,17 +146,17 @@ struct track {
   double data[];
 };
 
-static double *track_place(struct track *g)
+static double *track_place(struct track *track)
 {
-  return g->data;
+  return track->data;
 }
-static double *track_row(struct track *g, int i)
+static double *track_row(struct track *track, int i)
 {
-  return g->data + g->n + (size_t)i * (size_t)(1 + g->n);
+  return track->data + track->n + (size_t)i * (size_t)(1 + track->n);
 }
-static double *track_before(struct track *g)
+static double *track_before(struct track *track)
 {
-  return track_row(g, g->rows);
+  return track_row(track, track->rows);
 }
 
 /* Coordinate j of (q, v), and its rate where the rate is one of v: NaN else. */
@@ -182,25 +183,27 @@ static double track_between(double t, double t0, double x0, double r0, double t1
 static void track_sample(void *user, double t, const double *q, const double *v,
                          const perp_step_info *info)
 {
-  struct track *g = user;
-  double *before = track_before(g), *rate = before + g->n;
+  struct track *track = user;
+  double *before = track_before(track), *rate = before + track->n;
   (void)info;
-  for (; g->next < g->rows && track_row(g, g->next)[0] <= t + 1e-10 * fmax(1, fabs(t)); g->next++) {
-    const double *row = track_row(g, g->next);
-    if (!g->started && !perp_truth_same(t, row[0])) continue; /* before the run */
-    for (int c = 0; c < g->n; c++) {
-      double r, x = track_value(g->dim, g->bodies, (int)track_place(g)[c], q, v, &r);
-      if (g->started && !perp_truth_same(t, row[0]))
-        x = track_between(row[0], g->t, before[c], rate[c], t, x, r);
+  for (; track->next < track->rows &&
+         track_row(track, track->next)[0] <= t + 1e-10 * fmax(1, fabs(t));
+       track->next++) {
+    const double *row = track_row(track, track->next);
+    if (!track->started && !perp_truth_same(t, row[0])) continue; /* before the run */
+    for (int c = 0; c < track->n; c++) {
+      double r, x = track_value(track->dim, track->bodies, (int)track_place(track)[c], q, v, &r);
+      if (track->started && !perp_truth_same(t, row[0]))
+        x = track_between(row[0], track->t, before[c], rate[c], t, x, r);
       const double error = fabs(x - row[1 + c]);
-      if (!(error <= g->worst)) g->worst = error; /* a NaN stays */
+      if (!(error <= track->worst)) track->worst = error; /* a NaN stays */
     }
-    g->compared = true;
+    track->compared = true;
   }
-  for (int c = 0; c < g->n; c++)
-    before[c] = track_value(g->dim, g->bodies, (int)track_place(g)[c], q, v, &rate[c]);
-  g->t = t;
-  g->started = true;
+  for (int c = 0; c < track->n; c++)
+    before[c] = track_value(track->dim, track->bodies, (int)track_place(track)[c], q, v, &rate[c]);
+  track->t = t;
+  track->started = true;
 }
 
 static double track_worst(const void *user)
@@ -210,23 +213,24 @@ static double track_worst(const void *user)
 }
 
 static perp_status track_fill(perp_ctx *ctx, const perp_scene *scene, perp_data *data,
-                              struct track *g)
+                              struct track *track)
 {
   for (int column = 1; column < data->n; column++) {
     int body, k;
     PERP_TRY(columns_coordinate(ctx, scene, data, column, &body, &k));
-    if (body >= 0) track_place(g)[g->n++] = column;
+    if (body >= 0) track_place(track)[track->n++] = column;
   }
-  if (g->n == 0) return columns_error(ctx, data, "the table has no column besides the time");
-  for (int i = 0; i < data->rows; i++) {
-    const double *from = data->x + (size_t)i * (size_t)data->n;
-    track_row(g, i)[0] = from[0];
-    for (int j = 0; j < g->n; j++) track_row(g, i)[1 + j] = from[(int)track_place(g)[j]];
+  if (track->n == 0) return columns_error(ctx, data, "the table has no column besides the time");
+  for (int row = 0; row < data->rows; row++) {
+    const double *from = data->x + (size_t)row * (size_t)data->n;
+    track_row(track, row)[0] = from[0];
+    for (int j = 0; j < track->n; j++)
+      track_row(track, row)[1 + j] = from[(int)track_place(track)[j]];
   }
-  for (int j = 0; j < g->n; j++) {
+  for (int j = 0; j < track->n; j++) {
     int body = 0, k = 0;
-    PERP_TRY(columns_coordinate(ctx, scene, data, (int)track_place(g)[j], &body, &k));
-    track_place(g)[j] = states_place(g->dim, g->bodies, body, k);
+    PERP_TRY(columns_coordinate(ctx, scene, data, (int)track_place(track)[j], &body, &k));
+    track_place(track)[j] = states_place(track->dim, track->bodies, body, k);
   }
   return PERP_OK;
 }
@@ -239,20 +243,20 @@ perp_status perp_gauge_columns(perp_ctx *ctx, perp_scene *scene, const char *met
   const size_t most = (size_t)data.n,
                size = sizeof(struct track) +
                       (most * (size_t)(data.rows + 1) + 3 * most) * sizeof(double);
-  struct track *g = calloc(1, size);
+  struct track *track = calloc(1, size);
   perp_status status = PERP_OK;
-  if (g == NULL)
+  if (track == NULL)
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", path);
   else {
-    *g = (struct track){ .dim = perp_model_dim(scene->model),
-                         .bodies = perp_model_bodies(scene->model),
-                         .rows = data.rows,
-                         .floor = isnan(data.uncertainty) ? 0 : data.uncertainty };
-    status = track_fill(ctx, scene, &data, g);
+    *track = (struct track){ .dim = perp_model_dim(scene->model),
+                             .bodies = perp_model_bodies(scene->model),
+                             .rows = data.rows,
+                             .floor = isnan(data.uncertainty) ? 0 : data.uncertainty };
+    status = track_fill(ctx, scene, &data, track);
   }
   if (status == PERP_OK)
-    status = perp_gauge_add(ctx, scene, metric, g, size, track_sample, track_worst);
-  free(g);
+    status = perp_gauge_add(ctx, scene, metric, track, size, track_sample, track_worst);
+  free(track);
   perp_data_free(&data);
   return status;
 }
@@ -273,11 +277,11 @@ struct happenings {
   double row[]; /* [rows][2]: time, event */
 };
 
-/* The row of the next time that event e is due; g->rows: none. */
-static int happenings_due(const struct happenings *g, int e)
+/* The row of the next time that event e is due; happenings->rows: none. */
+static int happenings_due(const struct happenings *happenings, int e)
 {
-  int i = g->event[e].next;
-  while (i < g->rows && (int)g->row[2 * i + 1] != e) i++;
+  int i = happenings->event[e].next;
+  while (i < happenings->rows && (int)happenings->row[2 * i + 1] != e) i++;
   return i;
 }
 
@@ -313,30 +317,33 @@ static double happenings_when(double h, double value, double x0, double r0, doub
 static void happenings_sample(void *user, double t, const double *q, const double *v,
                               const perp_step_info *info)
 {
-  struct happenings *g = user;
-  const int nq = g->bodies * (g->dim == 3 ? 7 : 3);
+  struct happenings *happenings = user;
+  const int nq = happenings->bodies * (happenings->dim == 3 ? 7 : 3);
   (void)info;
-  for (int e = 0; e < g->n; e++) {
-    const int j = g->event[e].place;
-    const double x = j < nq ? q[j] : v[j - nq], x0 = g->event[e].before, value = g->event[e].value;
+  for (int e = 0; e < happenings->n; e++) {
+    const int j = happenings->event[e].place;
+    const double x = j < nq ? q[j] : v[j - nq], x0 = happenings->event[e].before,
+                 value = happenings->event[e].value;
     const bool rises = x0 < value && x >= value, falls = x0 > value && x <= value;
-    const double r0 = g->event[e].r, a0 = g->event[e].a, h = t - g->t;
+    const double r0 = happenings->event[e].r, a0 = happenings->event[e].a, h = t - happenings->t;
     double r;
-    track_value(g->dim, g->bodies, j, q, v, &r);
-    g->event[e].before = x;
-    g->event[e].r = r;
-    g->event[e].a = g->started && h > 0 ? (r - r0) / h : (double)NAN;
-    if (!g->started ||
-        !((rises && g->event[e].direction >= 0) || (falls && g->event[e].direction <= 0)))
+    track_value(happenings->dim, happenings->bodies, j, q, v, &r);
+    happenings->event[e].before = x;
+    happenings->event[e].r = r;
+    happenings->event[e].a = happenings->started && h > 0 ? (r - r0) / h : (double)NAN;
+    if (!happenings->started || !((rises && happenings->event[e].direction >= 0) ||
+                                  (falls && happenings->event[e].direction <= 0)))
       continue;
-    const int i = happenings_due(g, e);
-    if (i == g->rows) continue; /* the table ends before */
-    const double when = g->event[e].rate ? t : g->t + happenings_when(h, value, x0, r0, a0, x, r);
-    g->err = fmax(g->err, fabs(when - g->row[2 * i]));
-    g->event[e].next = i + 1;
+    const int i = happenings_due(happenings, e);
+    if (i == happenings->rows) continue; /* the table ends before */
+    const double when = happenings->event[e].rate
+                            ? t
+                            : happenings->t + happenings_when(h, value, x0, r0, a0, x, r);
+    happenings->err = fmax(happenings->err, fabs(when - happenings->row[2 * i]));
+    happenings->event[e].next = i + 1;
   }
-  g->started = true;
-  g->t = t;
+  happenings->started = true;
+  happenings->t = t;
 }
 
 static double happenings_value(const void *user)
@@ -361,27 +368,28 @@ static struct happenings *happenings_create(perp_ctx *ctx, const perp_scene *sce
     return NULL;
   }
   *size = sizeof(struct happenings) + 2 * (size_t)rows * sizeof(double);
-  struct happenings *g = calloc(1, *size);
-  if (g == NULL) {
+  struct happenings *happenings = calloc(1, *size);
+  if (happenings == NULL) {
     PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d times of events", rows);
     return NULL;
   }
-  *g = (struct happenings){
+  *happenings = (struct happenings){
     .dim = dim, .bodies = perp_model_bodies(scene->model), .n = n, .rows = rows, .slack = slack
   };
   for (int e = 0; e < n; e++) {
-    g->event[e].place = states_place(dim, g->bodies, events[e].body, events[e].k);
-    g->event[e].rate = events[e].k >= nqb;
-    g->event[e].direction = events[e].direction;
-    g->event[e].value = events[e].value;
+    happenings->event[e].place = states_place(dim, happenings->bodies, events[e].body, events[e].k);
+    happenings->event[e].rate = events[e].k >= nqb;
+    happenings->event[e].direction = events[e].direction;
+    happenings->event[e].value = events[e].value;
   }
-  return g;
+  return happenings;
 }
 
-static perp_status happenings_add(perp_ctx *ctx, perp_scene *scene, struct happenings *g,
+static perp_status happenings_add(perp_ctx *ctx, perp_scene *scene, struct happenings *happenings,
                                   size_t size)
 {
-  return perp_gauge_add(ctx, scene, "event.err", g, size, happenings_sample, happenings_value);
+  return perp_gauge_add(ctx, scene, "event.err", happenings, size, happenings_sample,
+                        happenings_value);
 }
 
 perp_status perp_gauge_event_columns(perp_ctx *ctx, perp_scene *scene, const char *path, int n,
@@ -391,26 +399,27 @@ perp_status perp_gauge_event_columns(perp_ctx *ctx, perp_scene *scene, const cha
   size_t size;
   PERP_TRY(perp_data_read(ctx, path, &data));
   const int column = perp_data_find(&data, "event");
-  struct happenings *g = happenings_create(ctx, scene, data.rows, n, events, slack, &size);
-  perp_status status = g != NULL ? PERP_OK : PERP_ERR_NOMEM;
-  if (g != NULL && (column < 0 || data.n > 2 + (perp_data_find(&data, "uncertainty") >= 0)))
+  struct happenings *happenings = happenings_create(ctx, scene, data.rows, n, events, slack, &size);
+  perp_status status = happenings != NULL ? PERP_OK : PERP_ERR_NOMEM;
+  if (happenings != NULL &&
+      (column < 0 || data.n > 2 + (perp_data_find(&data, "uncertainty") >= 0)))
     status = columns_error(
         ctx, &data,
         "a table of events has the columns t [s] and event, and optionally uncertainty");
-  if (g != NULL && !isnan(data.uncertainty)) g->floor = data.uncertainty;
+  if (happenings != NULL && !isnan(data.uncertainty)) happenings->floor = data.uncertainty;
   for (int i = 0; i < data.rows && status == PERP_OK; i++) {
     const char *word = data.word[(int)data.x[(size_t)i * (size_t)data.n + (size_t)column]];
     int e = 0;
     while (e < n && strcmp(events[e].name, word) != 0) e++;
-    g->row[2 * i] = data.x[(size_t)i * (size_t)data.n];
-    g->row[2 * i + 1] = e;
+    happenings->row[2 * i] = data.x[(size_t)i * (size_t)data.n];
+    happenings->row[2 * i + 1] = e;
     char what[160];
     snprintf(what, sizeof what, "the table has the event '%.80s', which the scene does not define",
              word);
     if (e == n) status = columns_error(ctx, &data, what);
   }
-  if (status == PERP_OK) status = happenings_add(ctx, scene, g, size);
-  free(g);
+  if (status == PERP_OK) status = happenings_add(ctx, scene, happenings, size);
+  free(happenings);
   perp_data_free(&data);
   return status;
 }
@@ -420,13 +429,13 @@ perp_status perp_gauge_event_times(perp_ctx *ctx, perp_scene *scene, int n,
                                    const int *event, double slack)
 {
   size_t size;
-  struct happenings *g = happenings_create(ctx, scene, n_times, n, events, slack, &size);
-  if (g == NULL) return PERP_ERR_NOMEM;
+  struct happenings *happenings = happenings_create(ctx, scene, n_times, n, events, slack, &size);
+  if (happenings == NULL) return PERP_ERR_NOMEM;
   for (int i = 0; i < n_times; i++) {
-    g->row[2 * i] = times[i];
-    g->row[2 * i + 1] = event[i];
+    happenings->row[2 * i] = times[i];
+    happenings->row[2 * i + 1] = event[i];
   }
-  const perp_status status = happenings_add(ctx, scene, g, size);
-  free(g);
+  const perp_status status = happenings_add(ctx, scene, happenings, size);
+  free(happenings);
   return status;
 }

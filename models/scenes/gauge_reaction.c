@@ -62,8 +62,8 @@ static void reaction_sample(void *user, double t, const double *q, const double 
 
 static double reaction_worst(const void *user)
 {
-  const struct reaction *g = user;
-  return g->started ? g->worst : (double)NAN;
+  const struct reaction *reaction = user;
+  return reaction->started ? reaction->worst : (double)NAN;
 }
 
 perp_status perp_gauge_reaction(perp_ctx *ctx, perp_scene *scene, int joint,
@@ -73,19 +73,19 @@ perp_status perp_gauge_reaction(perp_ctx *ctx, perp_scene *scene, int joint,
   const size_t nq = (size_t)perp_model_nq(scene->model), nv = (size_t)perp_model_nv(scene->model),
                own = (size + sizeof(double) - 1) / sizeof(double),
                all = sizeof(struct reaction) + (own + 2 * nq + nv) * sizeof(double);
-  struct reaction *g = calloc(1, all);
-  if (g == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a measured force");
-  *g = (struct reaction){ .model = scene->model,
-                          .exact = exact,
-                          .joint = joint,
-                          .nq = (int)nq,
-                          .nv = (int)nv,
-                          .size = own * sizeof(double),
-                          .scale = scale,
-                          .t0 = t0 };
-  memcpy(g->data, user, size);
-  const perp_status status = perp_gauge_add(ctx, scene, "force.rel.err", g, all, reaction_sample,
-                                            reaction_worst);
-  free(g);
+  struct reaction *reaction = calloc(1, all);
+  if (reaction == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a measured force");
+  *reaction = (struct reaction){ .model = scene->model,
+                                 .exact = exact,
+                                 .joint = joint,
+                                 .nq = (int)nq,
+                                 .nv = (int)nv,
+                                 .size = own * sizeof(double),
+                                 .scale = scale,
+                                 .t0 = t0 };
+  memcpy(reaction->data, user, size);
+  const perp_status status = perp_gauge_add(ctx, scene, "force.rel.err", reaction, all,
+                                            reaction_sample, reaction_worst);
+  free(reaction);
   return status;
 }

@@ -24,8 +24,8 @@ static struct frame *frame_of(void *user)
 
 static void gauges_restart(void *user)
 {
-  const struct frame *f = frame_of(user);
-  memcpy(user, f->first, f->size);
+  const struct frame *frame = frame_of(user);
+  memcpy(user, frame->first, frame->size);
 }
 
 static void gauges_destroy(void *user)
@@ -38,23 +38,23 @@ static void *gauges_create(perp_ctx *ctx, perp_scene *scene, const char *metric,
                            size_t size, size_t data, perp_gauge_sample *sample,
                            perp_gauge_value *value)
 {
-  struct frame *f = malloc(sizeof *f + size + data + size);
-  if (f == NULL || scene->n_gauges == PERP_SCENE_GAUGES) {
-    free(f);
+  struct frame *frame = malloc(sizeof *frame + size + data + size);
+  if (frame == NULL || scene->n_gauges == PERP_SCENE_GAUGES) {
+    free(frame);
     PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the measured quantity %s", metric);
     return NULL;
   }
-  f->size = size;
-  f->first = (char *)f->gauge + size + data;
-  memcpy(f->gauge, like, size);
-  memcpy(f->first, like, size);
+  frame->size = size;
+  frame->first = (char *)frame->gauge + size + data;
+  memcpy(frame->gauge, like, size);
+  memcpy(frame->first, like, size);
   scene->gauge[scene->n_gauges++] = (perp_gauge){ .metric = metric,
-                                                  .user = f->gauge,
+                                                  .user = frame->gauge,
                                                   .restart = gauges_restart,
                                                   .sample = sample,
                                                   .value = value,
                                                   .destroy = gauges_destroy };
-  return f->gauge;
+  return frame->gauge;
 }
 
 perp_status perp_gauge_add(perp_ctx *ctx, perp_scene *scene, const char *metric, const void *user,
@@ -85,8 +85,8 @@ struct head {
 
 static double gauges_worst(const void *user)
 {
-  const struct head *g = user;
-  return g->started ? g->worst : nan("");
+  const struct head *head = user;
+  return head->started ? head->worst : nan("");
 }
 
 /* *most = max(*most, x); a NaN stays */
@@ -126,26 +126,27 @@ static void accel_sample(void *user, double t, const double *q, const double *v,
 
 static double accel_value(const void *user)
 {
-  const struct accel *g = user;
-  if (!g->started || g->end <= g->start) return nan("");
+  const struct accel *accel = user;
+  if (!accel->started || accel->end <= accel->start) return nan("");
   double err = 0, size = 0;
-  for (int i = 0; i < g->dim; i++) {
-    const double a = (g->v1[i] - g->v0[i]) / (g->end - g->start);
-    err += (a - g->exact[i]) * (a - g->exact[i]);
-    size += g->exact[i] * g->exact[i];
+  for (int i = 0; i < accel->dim; i++) {
+    const double a = (accel->v1[i] - accel->v0[i]) / (accel->end - accel->start);
+    err += (a - accel->exact[i]) * (a - accel->exact[i]);
+    size += accel->exact[i] * accel->exact[i];
   }
-  return sqrt(err) / (size > 0 ? sqrt(size) : g->scale);
+  return sqrt(err) / (size > 0 ? sqrt(size) : accel->scale);
 }
 
 perp_status perp_gauge_accel(perp_ctx *ctx, perp_scene *scene, int body, const double exact[3],
                              double scale, double t0, double t1)
 {
   const int dim = perp_model_dim(scene->model);
-  struct accel g = {
+  struct accel accel = {
     .dim = dim, .nvb = dim == 3 ? 6 : 3, .body = body, .scale = scale, .t0 = t0, .t1 = t1
   };
-  perp_scene_point(dim, exact, g.exact);
-  return perp_gauge_add(ctx, scene, "accel.rel.err", &g, sizeof g, accel_sample, accel_value);
+  perp_scene_point(dim, exact, accel.exact);
+  return perp_gauge_add(ctx, scene, "accel.rel.err", &accel, sizeof accel, accel_sample,
+                        accel_value);
 }
 
 /* ---- places of statics ---- */
@@ -189,22 +190,22 @@ struct period {
 static void period_sample(void *user, double t, const double *q, const double *v,
                           const perp_step_info *info)
 {
-  struct period *g = user;
-  const double x = q[g->i];
+  struct period *period = user;
+  const double x = q[period->i];
   (void)v, (void)info;
-  if (g->x > 0 && x <= 0) {
-    g->last = g->t + (t - g->t) * g->x / (g->x - x);
-    if (g->passages++ == 0) g->first = g->last;
+  if (period->x > 0 && x <= 0) {
+    period->last = period->t + (t - period->t) * period->x / (period->x - x);
+    if (period->passages++ == 0) period->first = period->last;
   }
-  g->t = t;
-  g->x = x;
+  period->t = t;
+  period->x = x;
 }
 
 static double period_value(const void *user)
 {
-  const struct period *g = user;
-  if (g->passages < 2) return nan("");
-  return fabs((g->last - g->first) / (g->passages - 1) / g->exact - 1);
+  const struct period *period = user;
+  if (period->passages < 2) return nan("");
+  return fabs((period->last - period->first) / (period->passages - 1) / period->exact - 1);
 }
 
 perp_status perp_gauge_period(perp_ctx *ctx, perp_scene *scene, int i, double period)
@@ -224,11 +225,11 @@ struct rest {
 };
 
 /* largest displacement of the centre and of the points at `radius` along the axes */
-static double gauges_displacement(const struct rest *g, const double *qa, const double *qb)
+static double gauges_displacement(const struct rest *rest, const double *qa, const double *qb)
 {
   perp_pose a = { 0 }, b = { 0 };
   double most = 0;
-  const int d = g->drift.dim;
+  const int d = rest->drift.dim;
   perp_pose_of(d, qa, &a);
   perp_pose_of(d, qb, &b);
   for (int axis = -1; axis < d; axis++)
@@ -236,7 +237,7 @@ static double gauges_displacement(const struct rest *g, const double *qa, const 
       double square = 0;
       for (int i = 0; i < d; i++) {
         double e = b.x[i] - a.x[i];
-        if (axis >= 0) e += sign * g->radius * (b.R[d * axis + i] - a.R[d * axis + i]);
+        if (axis >= 0) e += sign * rest->radius * (b.R[d * axis + i] - a.R[d * axis + i]);
         square += e * e;
       }
       gauges_raise(&most, square);
@@ -265,21 +266,21 @@ static void rest_sample(void *user, double t, const double *q, const double *v,
 /* of what does not stand (limit > 0) how far it goes is no error */
 static double rest_drift(const void *user)
 {
-  const struct rest *g = user;
-  return g->limit > 0 && !g->stands ? nan("") : gauges_worst(user);
+  const struct rest *rest = user;
+  return rest->limit > 0 && !rest->stands ? nan("") : gauges_worst(user);
 }
 
 static double rest_speed(const void *user)
 {
-  const struct rest *g = user;
-  return g->drift.started ? g->speed : nan("");
+  const struct rest *rest = user;
+  return rest->drift.started ? rest->speed : nan("");
 }
 
 static double rest_verdict(const void *user)
 {
-  const struct rest *g = user;
-  if (!g->drift.started || isnan(g->drift.worst)) return nan("");
-  return (g->drift.worst <= g->limit) == g->stands ? 0 : 1;
+  const struct rest *rest = user;
+  if (!rest->drift.started || isnan(rest->drift.worst)) return nan("");
+  return (rest->drift.worst <= rest->limit) == rest->stands ? 0 : 1;
 }
 
 static perp_status add_rest(perp_ctx *ctx, perp_scene *scene, struct rest *like)
@@ -375,10 +376,10 @@ perp_status perp_gauge_force(perp_ctx *ctx, perp_scene *scene, int n,
                               .scale = scale,
                               .t0 = t0,
                               .model = scene->model };
-  struct force *g = gauges_create(ctx, scene, "force.rel.err", &like, sizeof like, data,
-                                  force_sample, gauges_worst);
-  if (g == NULL) return PERP_ERR_NOMEM;
-  memcpy(g->truth, truths, data);
+  struct force *force = gauges_create(ctx, scene, "force.rel.err", &like, sizeof like, data,
+                                      force_sample, gauges_worst);
+  if (force == NULL) return PERP_ERR_NOMEM;
+  memcpy(force->truth, truths, data);
   return PERP_OK;
 }
 
@@ -394,14 +395,15 @@ struct velocity {
 static void velocity_sample(void *user, double t, const double *q, const double *v,
                             const perp_step_info *info)
 {
-  struct velocity *g = user;
+  struct velocity *velocity = user;
   (void)q, (void)info;
-  if (g->head.started || t < g->t - 1e-10) return;
-  g->head.started = true;
-  for (int i = 0; i < g->n; i++) {
-    const double weight = g->weight[i % g->n_weights];
+  if (velocity->head.started || t < velocity->t - 1e-10) return;
+  velocity->head.started = true;
+  for (int i = 0; i < velocity->n; i++) {
+    const double weight = velocity->weight[i % velocity->n_weights];
     if (weight > 0)
-      gauges_raise(&g->head.worst, weight * fabs(v[i] - g->exact[i % g->n_exact]) / g->scale);
+      gauges_raise(&velocity->head.worst,
+                   weight * fabs(v[i] - velocity->exact[i % velocity->n_exact]) / velocity->scale);
   }
 }
 
@@ -414,10 +416,10 @@ static perp_status add_velocity(perp_ctx *ctx, perp_scene *scene, const char *me
     .n = n, .n_weights = nvb, .n_exact = alike ? nvb : n, .t = t, .scale = scale
   };
   memcpy(like.weight, weight, (size_t)nvb * sizeof *weight);
-  struct velocity *g = gauges_create(ctx, scene, metric, &like, sizeof like, data, velocity_sample,
-                                     gauges_worst);
-  if (g == NULL) return PERP_ERR_NOMEM;
-  memcpy(g->exact, exact, data);
+  struct velocity *velocity = gauges_create(ctx, scene, metric, &like, sizeof like, data,
+                                            velocity_sample, gauges_worst);
+  if (velocity == NULL) return PERP_ERR_NOMEM;
+  memcpy(velocity->exact, exact, data);
   return PERP_OK;
 }
 
@@ -455,14 +457,14 @@ struct path {
 static void path_sample(void *user, double t, const double *q, const double *v,
                         const perp_step_info *info)
 {
-  struct path *g = user;
-  const int d = g->head.dim;
+  struct path *path = user;
+  const int d = path->head.dim;
   double p[3], x[3];
   (void)v, (void)info;
-  g->path(g->user, t, p);
+  path->path(path->user, t, p);
   perp_scene_point(d, p, x);
-  g->head.started = true;
-  gauges_raise(&g->head.worst, gauges_distance(d, q + (d == 3 ? 7 : 3) * g->body, x));
+  path->head.started = true;
+  gauges_raise(&path->head.worst, gauges_distance(d, q + (d == 3 ? 7 : 3) * path->body, x));
 }
 
 perp_status perp_gauge_path(perp_ctx *ctx, perp_scene *scene, int body, perp_path_fn *path,
@@ -489,17 +491,19 @@ struct events {
 static void events_sample(void *user, double t, const double *q, const double *v,
                           const perp_step_info *info)
 {
-  struct events *g = user;
-  double *before = g->times + g->n;
+  struct events *events = user;
+  double *before = events->times + events->n;
   (void)info;
-  while (g->next < g->n && g->happened(before + g->nv, g->next, q, v, g->started ? before : NULL)) {
-    g->err = fmax(g->err, fabs(t - g->times[g->next]));
-    g->next++;
-    if (g->next < g->n && g->times[g->next] > g->times[g->next - 1]) break; /* one at a time */
+  while (events->next < events->n && events->happened(before + events->nv, events->next, q, v,
+                                                      events->started ? before : NULL)) {
+    events->err = fmax(events->err, fabs(t - events->times[events->next]));
+    events->next++;
+    if (events->next < events->n && events->times[events->next] > events->times[events->next - 1])
+      break; /* one at a time */
   }
-  memcpy(before, v, (size_t)g->nv * sizeof *v);
-  g->started = true;
-  g->t = t;
+  memcpy(before, v, (size_t)events->nv * sizeof *v);
+  events->started = true;
+  events->t = t;
 }
 
 static double events_value(const void *user)
@@ -515,12 +519,12 @@ perp_status perp_gauge_events(perp_ctx *ctx, perp_scene *scene, int n, const dou
 {
   const int nv = perp_model_nv(scene->model);
   const struct events like = { .n = n, .nv = nv, .slack = slack, .happened = happened };
-  struct events *g = gauges_create(ctx, scene, "event.err", &like, sizeof like,
-                                   (size_t)(n + nv) * sizeof *times + size, events_sample,
-                                   events_value);
-  if (g == NULL) return PERP_ERR_NOMEM;
-  memcpy(g->times, times, (size_t)n * sizeof *times);
-  memcpy(g->times + n + nv, user, size);
+  struct events *events = gauges_create(ctx, scene, "event.err", &like, sizeof like,
+                                        (size_t)(n + nv) * sizeof *times + size, events_sample,
+                                        events_value);
+  if (events == NULL) return PERP_ERR_NOMEM;
+  memcpy(events->times, times, (size_t)n * sizeof *times);
+  memcpy(events->times + n + nv, user, size);
   return PERP_OK;
 }
 
@@ -533,10 +537,10 @@ struct release {
 static void release_sample(void *user, double t, const double *q, const double *v,
                            const perp_step_info *info)
 {
-  struct release *g = user;
+  struct release *release = user;
   (void)q, (void)v;
-  g->end = t;
-  if (info != NULL && info->n_releases > 0) g->t = info->release[0].t;
+  release->end = t;
+  if (info != NULL && info->n_releases > 0) release->t = info->release[0].t;
 }
 
 static double release_value(const void *user)
@@ -548,6 +552,7 @@ static double release_value(const void *user)
 
 perp_status perp_gauge_release(perp_ctx *ctx, perp_scene *scene, double exact)
 {
-  const struct release g = { .exact = exact, .t = nan("") };
-  return perp_gauge_add(ctx, scene, "event.err", &g, sizeof g, release_sample, release_value);
+  const struct release release = { .exact = exact, .t = nan("") };
+  return perp_gauge_add(ctx, scene, "event.err", &release, sizeof release, release_sample,
+                        release_value);
 }

@@ -24,9 +24,9 @@ perp_links *perp_links_create(perp_ctx *ctx, int dim, int n)
   return links;
 }
 
-static bool has_angle(const perp_link *k)
+static bool has_angle(const perp_link *link)
 {
-  return k->kind != PERP_LINK_CARRIED;
+  return link->kind != PERP_LINK_CARRIED;
 }
 
 void perp_links_state(const perp_links *links, const double *theta, const double *omega, double *q,
@@ -35,24 +35,25 @@ void perp_links_state(const perp_links *links, const double *theta, const double
   double p[2] = { 0 }, pdot[2] = { 0 };
   int angles = 0;
   for (int i = 0; i < links->n; i++) {
-    const perp_link *k = &links->link[i];
-    const bool turns = k->kind == PERP_LINK_BODY;
-    const double angle = has_angle(k) ? theta[angles] : 0, rate = has_angle(k) ? omega[angles] : 0;
-    const double c = cos(angle), s = sin(angle), com = turns ? k->com : k->length;
+    const perp_link *link = &links->link[i];
+    const bool turns = link->kind == PERP_LINK_BODY;
+    const double angle = has_angle(link) ? theta[angles] : 0,
+                 rate = has_angle(link) ? omega[angles] : 0;
+    const double c = cos(angle), s = sin(angle), com = turns ? link->com : link->length;
     const perp_planar body = { p[0] + com * c,           p[1] + com * s,
                                turns ? angle : 0,        pdot[0] - com * s * rate,
                                pdot[1] + com * c * rate, turns ? rate : 0 };
     perp_planar_state(links->dim, i, &body, q, v);
-    p[0] += k->length * c, p[1] += k->length * s;
-    pdot[0] -= k->length * s * rate, pdot[1] += k->length * c * rate;
-    angles += has_angle(k);
+    p[0] += link->length * c, p[1] += link->length * s;
+    pdot[0] -= link->length * s * rate, pdot[1] += link->length * c * rate;
+    angles += has_angle(link);
   }
 }
 
 static perp_status add_joint(perp_ctx *ctx, perp_model *model, const perp_links *links, int i,
                              perp_joint_kind joint)
 {
-  const perp_link *k = &links->link[i], *before = i > 0 ? k - 1 : NULL;
+  const perp_link *link = &links->link[i], *before = i > 0 ? link - 1 : NULL;
   perp_joint_def def = { .kind = joint, .a = i - 1, .b = i, .strength = links->strength };
   def.axis_a[1] = def.axis_b[1] = 1;
   if (links->mixed) {
@@ -63,9 +64,9 @@ static perp_status add_joint(perp_ctx *ctx, perp_model *model, const perp_links 
   }
   if (before != NULL && before->kind == PERP_LINK_BODY)
     def.anchor_a[0] = before->length - before->com;
-  if (k->kind == PERP_LINK_BODY) def.anchor_b[0] = -k->com;
-  if (k->kind == PERP_LINK_POINT) def.kind = PERP_JOINT_DISTANCE, def.length = k->length;
-  if (k->kind == PERP_LINK_CARRIED) def.kind = PERP_JOINT_BALL;
+  if (link->kind == PERP_LINK_BODY) def.anchor_b[0] = -link->com;
+  if (link->kind == PERP_LINK_POINT) def.kind = PERP_JOINT_DISTANCE, def.length = link->length;
+  if (link->kind == PERP_LINK_CARRIED) def.kind = PERP_JOINT_BALL;
   if (links->error > 0) def.start = PERP_START_VIOLATES;
   return perp_model_add_joint(ctx, model, &def, NULL);
 }

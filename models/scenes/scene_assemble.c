@@ -20,10 +20,10 @@ perp_status perp_scene_create(perp_ctx *ctx, const perp_spec *spec, perp_scene *
 
 void perp_scene_destroy(perp_scene *scene)
 {
-  for (int i = 0; i < scene->n_truths; i++)
-    if (scene->truth[i].destroy != NULL) scene->truth[i].destroy(scene->truth[i].user);
-  for (int i = 0; i < scene->n_gauges; i++)
-    if (scene->gauge[i].destroy != NULL) scene->gauge[i].destroy(scene->gauge[i].user);
+  for (int truth = 0; truth < scene->n_truths; truth++)
+    if (scene->truth[truth].destroy != NULL) scene->truth[truth].destroy(scene->truth[truth].user);
+  for (int gauge = 0; gauge < scene->n_gauges; gauge++)
+    if (scene->gauge[gauge].destroy != NULL) scene->gauge[gauge].destroy(scene->gauge[gauge].user);
   perp_model_destroy(scene->model);
   free(scene->ode);
   if (scene->destroy != NULL) scene->destroy(scene->user);
@@ -51,9 +51,9 @@ struct any_time {
 
 static perp_status any_time_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
-  struct any_time *a = user;
+  struct any_time *any_time = user;
   (void)ctx;
-  a->state(a->user, t, q, v);
+  any_time->state(any_time->user, t, q, v);
   return PERP_OK;
 }
 
@@ -66,17 +66,17 @@ static double any_time_next(void *user, double t)
 perp_status perp_truth_add(perp_ctx *ctx, perp_scene *scene, const char *what, double uncertainty,
                            perp_truth_state *state, const void *user, size_t size)
 {
-  struct any_time *a = malloc(sizeof *a + size);
+  struct any_time *any_time = malloc(sizeof *any_time + size);
   perp_truth *truth = perp_truth_slot(ctx, scene, what);
-  if (a == NULL || truth == NULL) {
-    free(a);
+  if (any_time == NULL || truth == NULL) {
+    free(any_time);
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the reference solution '%s'", what);
   }
-  a->state = state;
-  memcpy(a->user, user, size);
+  any_time->state = state;
+  memcpy(any_time->user, user, size);
   truth->t_end = HUGE_VAL;
   truth->uncertainty = uncertainty;
-  truth->user = a;
+  truth->user = any_time;
   truth->state = any_time_state;
   truth->next_time = any_time_next;
   truth->destroy = free;
@@ -121,18 +121,26 @@ perp_status perp_truth_printed(perp_ctx *ctx, perp_scene *scene, const char *wha
 perp_status perp_scene_assemble(perp_ctx *ctx, perp_scene *scene, const perp_scene_parts *parts,
                                 double t_end, double h)
 {
-  const perp_scene_parts *p = parts;
-  PERP_TRY(perp_model_create(ctx, p->dim == 2 ? 2 : 3, &scene->model));
+  const perp_scene_parts *scene_parts = parts;
+  PERP_TRY(perp_model_create(ctx, scene_parts->dim == 2 ? 2 : 3, &scene->model));
   perp_model *model = scene->model;
-  for (int i = 0; p->body != NULL && i < (p->n_bodies > 0 ? p->n_bodies : 1); i++)
-    PERP_TRY(perp_model_add_body(ctx, model, &p->body[i], NULL));
-  for (int i = 0; p->joint != NULL && i < (p->n_joints > 0 ? p->n_joints : 1); i++)
-    PERP_TRY(perp_model_add_joint(ctx, model, &p->joint[i], NULL));
-  for (int i = 0; p->drive != NULL && i < (p->n_drives > 0 ? p->n_drives : 1); i++)
-    PERP_TRY(perp_model_add_drive(ctx, model, &p->drive[i], NULL));
-  for (int i = 0; p->force != NULL && i < (p->n_forces > 0 ? p->n_forces : 1); i++)
-    PERP_TRY(perp_model_add_force(ctx, model, &p->force[i]));
-  return perp_scene_finish(ctx, scene, p->gravity, t_end, h);
+  for (int i = 0;
+       scene_parts->body != NULL && i < (scene_parts->n_bodies > 0 ? scene_parts->n_bodies : 1);
+       i++)
+    PERP_TRY(perp_model_add_body(ctx, model, &scene_parts->body[i], NULL));
+  for (int i = 0;
+       scene_parts->joint != NULL && i < (scene_parts->n_joints > 0 ? scene_parts->n_joints : 1);
+       i++)
+    PERP_TRY(perp_model_add_joint(ctx, model, &scene_parts->joint[i], NULL));
+  for (int i = 0;
+       scene_parts->drive != NULL && i < (scene_parts->n_drives > 0 ? scene_parts->n_drives : 1);
+       i++)
+    PERP_TRY(perp_model_add_drive(ctx, model, &scene_parts->drive[i], NULL));
+  for (int i = 0;
+       scene_parts->force != NULL && i < (scene_parts->n_forces > 0 ? scene_parts->n_forces : 1);
+       i++)
+    PERP_TRY(perp_model_add_force(ctx, model, &scene_parts->force[i]));
+  return perp_scene_finish(ctx, scene, scene_parts->gravity, t_end, h);
 }
 
 perp_status perp_scene_finish(perp_ctx *ctx, perp_scene *scene, double gravity, double t_end,

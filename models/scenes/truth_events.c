@@ -75,17 +75,17 @@ static void truth_events_destroy(void *user)
 
 perp_status perp_truth_events(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty)
 {
-  struct events_truth *e = calloc(1, sizeof *e);
+  struct events_truth *events_truth = calloc(1, sizeof *events_truth);
   perp_truth *truth = perp_truth_slot(ctx, scene, "event-driven, " METHOD);
-  if (e == NULL || truth == NULL) {
-    free(e);
+  if (events_truth == NULL || truth == NULL) {
+    free(events_truth);
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the event-driven reference solution");
   }
-  e->model = scene->model;
-  e->h = scene->h;
-  e->t_end = truth->t_end = t_end;
+  events_truth->model = scene->model;
+  events_truth->h = scene->h;
+  events_truth->t_end = truth->t_end = t_end;
   truth->uncertainty = uncertainty;
-  truth->user = e;
+  truth->user = events_truth;
   truth->state = truth_events_state;
   truth->next_time = truth_events_next_time;
   truth->destroy = truth_events_destroy;

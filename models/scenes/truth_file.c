@@ -137,29 +137,30 @@ static perp_status truth_file_open(perp_ctx *ctx, const char *file, FILE **in)
 static void find_columns(char *header, int n, const char *const *names, int *column)
 {
   for (int i = 0; i < n; i++) column[i] = -1;
-  char *save = NULL, *s = strtok_r(header, ",\r\n", &save);
-  for (int c = 0; s != NULL; s = strtok_r(NULL, ",\r\n", &save), c++)
+  char *save = NULL, *at = strtok_r(header, ",\r\n", &save);
+  for (int c = 0; at != NULL; at = strtok_r(NULL, ",\r\n", &save), c++)
     for (int i = 0; i < n; i++)
-      if (strcmp(s, names[i]) == 0) column[i] = c;
+      if (strcmp(at, names[i]) == 0) column[i] = c;
 }
 
 /* one line into the next row, for which there is room */
-static perp_status truth_file_read_row(perp_ctx *ctx, const char *file, int number, const char *s,
-                                       const int *column, struct file_truth *truth)
+static perp_status truth_file_read_row(perp_ctx *ctx, const char *file, int number,
+                                       const char *text, const int *column,
+                                       struct file_truth *truth)
 {
   double *row = row_at(truth, truth->rows);
   int found = 0;
   for (int c = 0;; c++) {
     char *end;
-    double x = strtod(s, &end);
-    if (end == s || !isfinite(x))
+    double x = strtod(text, &end);
+    if (end == text || !isfinite(x))
       return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: column %d is not a number", file, number,
                        c + 1);
     if (c == 0) row[0] = x;
     for (int i = 0; i < truth->n; i++)
       if (column[i] == c) row[1 + i] = x, found++;
     if (*end != ',') break;
-    s = end + 1;
+    text = end + 1;
   }
   if (found < truth->n)
     return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: the row has too few columns", file, number);
@@ -205,21 +206,21 @@ perp_status perp_truth_file(perp_ctx *ctx, perp_scene *scene, const char *file, 
   snprintf(what, sizeof what, "file %s", file);
   FILE *in;
   PERP_TRY(truth_file_open(ctx, file, &in));
-  struct file_truth *f = calloc(1, sizeof *f + size);
+  struct file_truth *file_truth = calloc(1, sizeof *file_truth + size);
   int *column = malloc((size_t)n * sizeof *column);
   size_t room = 0;
   perp_status status = PERP_OK;
-  if (f == NULL || column == NULL) {
+  if (file_truth == NULL || column == NULL) {
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", file);
   } else {
-    *f = (struct file_truth){ .n = n, .map = map };
-    f->nq = scene->model != NULL ? perp_model_nq(scene->model) : scene->ode->nq;
-    if (size > 0) memcpy(f->map_user, user, size);
+    *file_truth = (struct file_truth){ .n = n, .map = map };
+    file_truth->nq = scene->model != NULL ? perp_model_nq(scene->model) : scene->ode->nq;
+    if (size > 0) memcpy(file_truth->map_user, user, size);
     char key[sizeof kept[0].key];
     truth_file_key(in, n, names, key, sizeof key);
-    if (!truth_file_known(key, f)) {
-      status = truth_file_read(ctx, in, file, f, names, column, &line, &room);
-      if (status == PERP_OK) truth_file_keep(key, f);
+    if (!truth_file_known(key, file_truth)) {
+      status = truth_file_read(ctx, in, file, file_truth, names, column, &line, &room);
+      if (status == PERP_OK) truth_file_keep(key, file_truth);
     }
   }
   fclose(in);
@@ -227,12 +228,12 @@ perp_status perp_truth_file(perp_ctx *ctx, perp_scene *scene, const char *file, 
   free(line);
   perp_truth *truth = status == PERP_OK ? perp_truth_slot(ctx, scene, what) : NULL;
   if (truth == NULL) {
-    if (f != NULL) truth_file_destroy(f);
+    if (file_truth != NULL) truth_file_destroy(file_truth);
     return status == PERP_OK ? PERP_ERR_NOMEM : status;
   }
-  truth->t_end = row_at(f, f->rows - 1)[0];
+  truth->t_end = row_at(file_truth, file_truth->rows - 1)[0];
   truth->uncertainty = uncertainty;
-  truth->user = f;
+  truth->user = file_truth;
   truth->state = truth_file_state;
   truth->next_time = truth_file_next_time;
   truth->destroy = truth_file_destroy;

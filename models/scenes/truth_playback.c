@@ -45,7 +45,7 @@ perp_status perp_truth_playback(perp_ctx *ctx, perp_scene *scene, const char *wh
 
 perp_playback *perp_truth_playback_of(const perp_scene *scene)
 {
-  for (int i = 0; i < scene->n_truths; i++)
-    if (scene->truth[i].state == truth_playback_state) return scene->truth[i].user;
+  for (int truth = 0; truth < scene->n_truths; truth++)
+    if (scene->truth[truth].state == truth_playback_state) return scene->truth[truth].user;
   return NULL;
 }

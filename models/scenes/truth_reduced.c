@@ -74,17 +74,17 @@ static void truth_reduced_destroy(void *user)
 
 perp_status perp_truth_reduced(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty)
 {
-  struct reduced_truth *r = calloc(1, sizeof *r);
+  struct reduced_truth *reduced_truth = calloc(1, sizeof *reduced_truth);
   perp_truth *truth = perp_truth_slot(ctx, scene, "reduced coordinates, " METHOD);
-  if (r == NULL || truth == NULL) {
-    free(r);
+  if (reduced_truth == NULL || truth == NULL) {
+    free(reduced_truth);
     return PERP_FAIL(ctx, PERP_ERR_NOMEM,
                      "no memory for the reference solution in joint coordinates");
   }
-  r->model = scene->model;
-  r->t_end = truth->t_end = t_end;
+  reduced_truth->model = scene->model;
+  reduced_truth->t_end = truth->t_end = t_end;
   truth->uncertainty = uncertainty;
-  truth->user = r;
+  truth->user = reduced_truth;
   truth->state = truth_reduced_state;
   truth->next_time = truth_reduced_next_time;
   truth->destroy = truth_reduced_destroy;

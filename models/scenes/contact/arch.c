@@ -113,26 +113,26 @@ double perp_arch_margin(int n, double t, double mu)
 
 static perp_status arch_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct arch_opts *o = opts;
-  const double R = o->radius, t = o->thickness * R, delta = M_PI / o->voussoirs;
-  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  builder.depth = o->depth;
+  const struct arch_opts *chosen = opts;
+  const double R = chosen->radius, t = chosen->thickness * R, delta = M_PI / chosen->voussoirs;
+  perp_builder builder = perp_build_begin(ctx, scene, chosen->dim, chosen->gravity, chosen->mu, 0);
+  builder.depth = chosen->depth;
   perp_build_floor(&builder);
   double weight = 0;
-  for (int i = 0; i < o->voussoirs; i++) {
+  for (int voussoir = 0; voussoir < chosen->voussoirs; voussoir++) {
     double corner[8], area, centroid[2], polar;
-    arch_voussoir(R, t, -M_PI_2 + i * delta, -M_PI_2 + (i + 1) * delta, corner);
+    arch_voussoir(R, t, -M_PI_2 + voussoir * delta, -M_PI_2 + (voussoir + 1) * delta, corner);
     /* springers stand on the floor, not a rounding error below it */
     for (int k = 1; k < 8; k += 2)
       if (fabs(corner[k]) < 1e-12 * R) corner[k] = 0;
     perp_polygon_moments(4, corner, &area, centroid, &polar);
-    const double m = o->density * o->depth * area;
-    weight += m * o->gravity;
+    const double m = chosen->density * chosen->depth * area;
+    weight += m * chosen->gravity;
     perp_build_polygon(&builder, "voussoir", m, 4, corner);
   }
   PERP_TRY(perp_build_end(&builder, t, 4));
-  const bool stands = perp_arch_margin(o->voussoirs, o->thickness, o->mu) > 0;
-  PERP_TRY(perp_gauge_stands(ctx, scene, 0, o->voussoirs, t / 2, 0.05 * R, stands));
+  const bool stands = perp_arch_margin(chosen->voussoirs, chosen->thickness, chosen->mu) > 0;
+  PERP_TRY(perp_gauge_stands(ctx, scene, 0, chosen->voussoirs, t / 2, 0.05 * R, stands));
   if (!stands) return PERP_OK;
   const perp_force_truth floor = { PERP_WORLD, PERP_ANY_BODY, weight };
   return perp_gauge_force(ctx, scene, 1, &floor, weight, 0);

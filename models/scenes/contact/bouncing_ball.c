@@ -95,13 +95,13 @@ static double bouncing_ball_impact(const struct ball_opts *opts, int n)
   return t1 * (1 + 2 * opts->e * (1 - pow(opts->e, n - 1)) / (1 - opts->e));
 }
 
-static void apex_compare(struct apex *g, int n, double height)
+static void apex_compare(struct apex *apex, int n, double height)
 {
-  const double first = g->o.e * g->o.e * g->o.height;
-  const double err = (height - pow(g->o.e, 2 * n) * g->o.height) / first;
+  const double first = apex->o.e * apex->o.e * apex->o.height;
+  const double err = (height - pow(apex->o.e, 2 * n) * apex->o.height) / first;
   /* a height that is not a number is an error */
-  if (!(err <= g->above)) g->above = isnan(g->above) ? g->above : err;
-  if (!(-err <= g->below)) g->below = isnan(g->below) ? g->below : -err;
+  if (!(err <= apex->above)) apex->above = isnan(apex->above) ? apex->above : err;
+  if (!(-err <= apex->below)) apex->below = isnan(apex->below) ? apex->below : -err;
 }
 
 static void apex_sample(void *user, double t, const double *q, const double *v,
@@ -124,12 +124,12 @@ static void apex_sample(void *user, double t, const double *q, const double *v,
 }
 
 /* The next bounce, if it is missing: the exact one has been over for half of its duration. */
-static struct apex apex_end(const struct apex *g)
+static struct apex apex_end(const struct apex *apex)
 {
-  struct apex end = *g;
-  const int n = g->bounces + 1;
-  const double half = pow(g->o.e, n) * first_impact(&g->o);
-  if (g->t >= bouncing_ball_impact(&g->o, n + 1) + half) {
+  struct apex end = *apex;
+  const int n = apex->bounces + 1;
+  const double half = pow(apex->o.e, n) * first_impact(&apex->o);
+  if (apex->t >= bouncing_ball_impact(&apex->o, n + 1) + half) {
     apex_compare(&end, n, 0);
     end.bounces++;
   }

@@ -73,34 +73,35 @@ static void stop_sample(void *user, double t, const double *q, const double *v,
 
 static double stop_value(const void *user)
 {
-  const struct stop *g = user;
-  return g->moves ? HUGE_VAL : fabs(g->time - g->exact);
+  const struct stop *stop = user;
+  return stop->moves ? HUGE_VAL : fabs(stop->time - stop->exact);
 }
 
 static perp_status coulomb_oscillator_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct osc_opts *o = opts;
+  const struct osc_opts *chosen = opts;
   enum { REACH = 10 }; /* anchor this far away, in x0, so that the block never passes it */
-  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder builder = perp_build_begin(ctx, scene, chosen->dim, chosen->gravity, chosen->mu, 0);
   const double radius = 0.1;
   perp_build_floor(&builder);
-  const double p[3] = { o->x0, 0, 0 };
-  const int block = perp_build_foot(&builder, "block", o->mass, radius, p, 0, 0);
+  const double p[3] = { chosen->x0, 0, 0 };
+  const int block = perp_build_foot(&builder, "block", chosen->mass, radius, p, 0, 0);
   const perp_force_def spring = { .kind = PERP_FORCE_SPRING,
                                   .a = PERP_WORLD,
                                   .b = block,
-                                  .anchor_a = { -REACH * o->x0, 0, 0 },
-                                  .stiffness = o->stiffness,
-                                  .length = REACH * o->x0 };
+                                  .anchor_a = { -REACH * chosen->x0, 0, 0 },
+                                  .stiffness = chosen->stiffness,
+                                  .length = REACH * chosen->x0 };
   perp_build_force(&builder, &spring);
-  const double half = M_PI / sqrt(o->stiffness / o->mass), n = coulomb_oscillator_swings(o);
-  PERP_TRY(perp_build_end(&builder, o->x0, half * fmin(n + 2, 20)));
+  const double half = M_PI / sqrt(chosen->stiffness / chosen->mass),
+               n = coulomb_oscillator_swings(chosen);
+  PERP_TRY(perp_build_end(&builder, chosen->x0, half * fmin(n + 2, 20)));
   scene->tip_body = 0;
   PERP_TRY(perp_truth_add(ctx, scene, "closed form: half cosines", 1e-14, coulomb_oscillator_exact,
-                          o, sizeof *o));
+                          chosen, sizeof *chosen));
   if (!(n <= 18)) return PERP_OK;
-  const struct stop g = { .still = 1e-9 * o->x0, .exact = n * half, .moves = true };
-  return perp_gauge_add(ctx, scene, "event.err", &g, sizeof g, stop_sample, stop_value);
+  const struct stop stop = { .still = 1e-9 * chosen->x0, .exact = n * half, .moves = true };
+  return perp_gauge_add(ctx, scene, "event.err", &stop, sizeof stop, stop_sample, stop_value);
 }
 
 const perp_scene_desc perp_scene_coulomb_oscillator = {

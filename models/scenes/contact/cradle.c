@@ -106,49 +106,50 @@ static perp_status cradle_judge(perp_ctx *ctx, perp_scene *scene, const struct c
   double q[7 * BALLS_MAX], v[6 * BALLS_MAX];
   /* velocities a time s after the balls left the bottom with u [balls] */
   const double w = cradle_frequency(opts);
-  for (int i = 0; i < opts->balls; i++) {
-    const double k = fabs(u[i]) / (2 * w * opts->length), kc = sqrt((1 - k) * (1 + k));
-    const double am = perp_elliptic_am(w * after, kc), sign = copysign(1, u[i]);
-    place_ball(opts, i, sign * 2 * asin(k * sin(am)), sign * 2 * k * w * cos(am), q, v);
+  for (int ball = 0; ball < opts->balls; ball++) {
+    const double k = fabs(u[ball]) / (2 * w * opts->length), kc = sqrt((1 - k) * (1 + k));
+    const double am = perp_elliptic_am(w * after, kc), sign = copysign(1, u[ball]);
+    place_ball(opts, ball, sign * 2 * asin(k * sin(am)), sign * 2 * k * w * cos(am), q, v);
   }
   return perp_gauge_velocity(ctx, scene, metric, quarter + after, weight, v, u0);
 }
 
 static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct cradle_opts *o = opts;
-  const int n = o->balls, k = o->moving;
+  const struct cradle_opts *chosen = opts;
+  const int n = chosen->balls, k = chosen->moving;
   if (k >= n)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "cradle: moving = %d must be below balls = %d", k, n);
-  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
+  perp_builder builder = perp_build_begin(ctx, scene, chosen->dim, chosen->gravity, 0, chosen->e);
   for (int i = 0; i < n; i++) {
-    const double angle = i < k ? -o->amplitude : 0, x = 2 * o->radius * i;
-    const double p[3] = { x + o->length * sin(angle), 0, -o->length * cos(angle) };
+    const double angle = i < k ? -chosen->amplitude : 0, x = 2 * chosen->radius * i;
+    const double p[3] = { x + chosen->length * sin(angle), 0, -chosen->length * cos(angle) };
     const double hook[3] = { x, 0, 0 };
     perp_joint_def string = { .name = "string",
                               .kind = PERP_JOINT_DISTANCE,
                               .a = PERP_WORLD,
-                              .b = perp_build_ball(&builder, "ball", o->mass, o->radius, 0.4, p),
-                              .length = o->length };
-    perp_scene_point(o->dim, hook, string.anchor_a);
+                              .b = perp_build_ball(&builder, "ball", chosen->mass, chosen->radius,
+                                                   0.4, p),
+                              .length = chosen->length };
+    perp_scene_point(chosen->dim, hook, string.anchor_a);
     perp_build_joint(&builder, &string);
   }
-  const double w = cradle_frequency(o);
-  const double quarter = perp_elliptic_K(cos(o->amplitude / 2)) / w;
-  const double u0 = 2 * w * o->length * sin(o->amplitude / 2);
-  PERP_TRY(perp_build_end(&builder, o->radius, 2 * quarter));
+  const double w = cradle_frequency(chosen);
+  const double quarter = perp_elliptic_K(cos(chosen->amplitude / 2)) / w;
+  const double u0 = 2 * w * chosen->length * sin(chosen->amplitude / 2);
+  PERP_TRY(perp_build_end(&builder, chosen->radius, 2 * quarter));
   scene->tip_body = n - 1;
-  if (o->e == 1)
+  if (chosen->e == 1)
     PERP_TRY(perp_truth_add(ctx, scene,
                             "closed form: impacts one after the other, elliptic functions", 1e-14,
-                            cradle_exact, o, sizeof *o));
+                            cradle_exact, chosen, sizeof *chosen));
   double x[BALLS_MAX] = { 0 }, mass[BALLS_MAX] = { 0 }, u[BALLS_MAX];
   for (int i = 0; i < n; i++) mass[i] = 1, u[i] = i < k ? u0 : 0;
-  cradle_one_by_one(n, mass, o->e, 1, x, u);
-  PERP_TRY(cradle_judge(ctx, scene, o, "impact.rel.err", u, quarter, u0));
+  cradle_one_by_one(n, mass, chosen->e, 1, x, u);
+  PERP_TRY(cradle_judge(ctx, scene, chosen, "impact.rel.err", u, quarter, u0));
   for (int i = 0; i < n; i++)
-    u[i] = i < k ? u0 * (k - (n - k) * o->e) / n : u0 * k * (1 + o->e) / n;
-  return cradle_judge(ctx, scene, o, "impact.together.err", u, quarter, u0);
+    u[i] = i < k ? u0 * (k - (n - k) * chosen->e) / n : u0 * k * (1 + chosen->e) / n;
+  return cradle_judge(ctx, scene, chosen, "impact.together.err", u, quarter, u0);
 }
 
 const perp_scene_desc perp_scene_cradle = {

@@ -78,21 +78,23 @@ static void fall_turned(perp_builder *builder, bool cone, const double p[3], uin
 
 static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct fall_opts *o = opts;
+  const struct fall_opts *chosen = opts;
   const double pitch = 1.3, cube[3] = { 0.8, 0.8, 0.8 };
-  const int across = (int)floor(o->side / pitch), layer = o->dim == 3 ? across * across : across;
+  const int across = (int)floor(chosen->side / pitch),
+            layer = chosen->dim == 3 ? across * across : across;
   uint64_t state = 12345;
-  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
-  crowd_walls(&builder, o->side / 2, o->side / 2);
-  for (int i = 0; i < o->objects; i++) {
-    const int k = i % layer;
+  perp_builder builder = perp_build_begin(ctx, scene, chosen->dim, chosen->gravity, chosen->mu,
+                                          chosen->e);
+  crowd_walls(&builder, chosen->side / 2, chosen->side / 2);
+  for (int object = 0; object < chosen->objects; object++) {
+    const int k = object % layer;
     double p[3];
     p[0] = (k % across - (across - 1) / 2.0) * pitch + 0.1 * (crowd_jitter(&state) - 0.5);
-    p[1] = o->dim == 3
+    p[1] = chosen->dim == 3
                ? (k / across - (across - 1) / 2.0) * pitch + 0.1 * (crowd_jitter(&state) - 0.5)
                : 0;
-    p[2] = 1 + pitch * (i / layer);
-    const int shape = fall_shape(o->shape, i);
+    p[2] = 1 + pitch * (object / layer);
+    const int shape = fall_shape(chosen->shape, object);
     if (shape == SPHERES)
       perp_build_ball(&builder, NULL, 1, 0.5, 0.4, p);
     else if (shape == CYLINDERS || shape == CONES)

@@ -52,9 +52,9 @@ struct watch {
 static bool dominoes_moves(const void *user, int k, const double *q, const double *v,
                            const double *v_before)
 {
-  const struct watch *w = user;
+  const struct watch *watch = user;
   (void)q, (void)v_before;
-  return fabs(perp_build_rate(w->dim, k + 1, v)) > w->rate;
+  return fabs(perp_build_rate(watch->dim, k + 1, v)) > watch->rate;
 }
 
 static perp_status dominoes_build(perp_ctx *ctx, const void *opts, perp_scene *scene)

@@ -114,34 +114,35 @@ static void rod_impact_chatterjee_ruina(const double A[3], const double u[2], do
 
 static perp_status rod_impact_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct rod_opts *o = opts;
-  const double c = cos(o->theta), s = sin(o->theta), l = o->half, m = o->mass, t = 0.05;
-  perp_builder builder = perp_build_begin(ctx, scene, o->dim, 0, o->mu, o->e);
+  const struct rod_opts *chosen = opts;
+  const double c = cos(chosen->theta), s = sin(chosen->theta), l = chosen->half, m = chosen->mass,
+               t = 0.05;
+  perp_builder builder = perp_build_begin(ctx, scene, chosen->dim, 0, chosen->mu, chosen->e);
   perp_build_floor(&builder);
-  const double centre[3] = { -l * c, 0, l * s + o->approach * t }, arm[2] = { l * c, -l * s };
-  builder.v[0] = -o->slide;
-  builder.v[2] = -o->approach;
-  perp_build_needle(&builder, "rod", m, l, centre, o->theta);
+  const double centre[3] = { -l * c, 0, l * s + chosen->approach * t }, arm[2] = { l * c, -l * s };
+  builder.v[0] = -chosen->slide;
+  builder.v[2] = -chosen->approach;
+  perp_build_needle(&builder, "rod", m, l, centre, chosen->theta);
   PERP_TRY(perp_build_end(&builder, l, 2 * t));
   const double A[3] = { (1 + 3 * c * c) / m, 3 * c * s / m, (1 + 3 * s * s) / m };
-  const double u[2] = { -o->approach, -o->slide };
+  const double u[2] = { -chosen->approach, -chosen->slide };
   double p[2];
-  if (o->law == NEWTON) {
-    rod_impact_impulse(A, u, o->e * o->approach, false, o->mu, p);
-  } else if (o->law == STRONGE) {
-    rod_impact_stronge(A, u, o->e, o->mu, p);
-  } else if (o->law == CHATTERJEE_RUINA) {
-    rod_impact_chatterjee_ruina(A, u, o->e, o->mu, p);
+  if (chosen->law == NEWTON) {
+    rod_impact_impulse(A, u, chosen->e * chosen->approach, false, chosen->mu, p);
+  } else if (chosen->law == STRONGE) {
+    rod_impact_stronge(A, u, chosen->e, chosen->mu, p);
+  } else if (chosen->law == CHATTERJEE_RUINA) {
+    rod_impact_chatterjee_ruina(A, u, chosen->e, chosen->mu, p);
   } else {
-    rod_impact_impulse(A, u, 0, false, o->mu, p);
+    rod_impact_impulse(A, u, 0, false, chosen->mu, p);
     const double mid[2] = { u[0] + A[0] * p[0] + A[1] * p[1], u[1] + A[1] * p[0] + A[2] * p[1] };
-    double q[2] = { o->e * p[0], 0 };
-    rod_impact_impulse(A, mid, 0, true, o->mu, q);
+    double q[2] = { chosen->e * p[0], 0 };
+    rod_impact_impulse(A, mid, 0, true, chosen->mu, q);
     p[0] += q[0], p[1] += q[1];
   }
   const double turn = 3 * (arm[0] * p[0] - arm[1] * p[1]) / (m * l * l);
   const perp_planar after = { .vx = u[1] + p[1] / m, .vheight = u[0] + p[0] / m, .rate = turn };
-  return perp_gauge_planar_velocity(ctx, scene, 1.5 * t, l, &after, o->approach);
+  return perp_gauge_planar_velocity(ctx, scene, 1.5 * t, l, &after, chosen->approach);
 }
 
 const perp_scene_desc perp_scene_rod_impact = {

@@ -55,29 +55,29 @@ static void rolling_sphere_motion(const struct roll *r, double t, double *x, dou
 
 static void rolling_sphere_exact(void *user, double t, double *q, double *v)
 {
-  const struct roll *r = user;
+  const struct roll *roll = user;
   double x, speed, turn, w;
-  rolling_sphere_motion(r, t, &x, &speed, &turn, &w);
+  rolling_sphere_motion(roll, t, &x, &speed, &turn, &w);
   const perp_planar ball = {
     .x = x,
-    .height = r->R,
+    .height = roll->R,
     .angle = -turn,
     .vx = speed,
     .rate = -w,
   };
-  perp_planar_state(r->dim, 0, &ball, q, v);
+  perp_planar_state(roll->dim, 0, &ball, q, v);
 }
 
 /* velocity and spin at time t, when they are constant, relative to the velocity */
-static perp_status final_gauge(perp_ctx *ctx, perp_scene *scene, struct roll *r, double t)
+static perp_status final_gauge(perp_ctx *ctx, perp_scene *scene, struct roll *roll, double t)
 {
-  double q[7], v[6], weight[6] = { 1, 1, 1, r->R, r->R, r->R };
-  if (r->dim == 2) weight[2] = r->R;
-  rolling_sphere_exact(r, t, q, v);
+  double q[7], v[6], weight[6] = { 1, 1, 1, roll->R, roll->R, roll->R };
+  if (roll->dim == 2) weight[2] = roll->R;
+  rolling_sphere_exact(roll, t, q, v);
   double x, speed, turn, w;
-  rolling_sphere_motion(r, t, &x, &speed, &turn, &w);
+  rolling_sphere_motion(roll, t, &x, &speed, &turn, &w);
   return perp_gauge_velocity(ctx, scene, "speed.rel.err", t, weight, v,
-                             speed != 0 ? fabs(speed) : fabs(r->v0));
+                             speed != 0 ? fabs(speed) : fabs(roll->v0));
 }
 
 struct slip {
@@ -90,12 +90,12 @@ struct slip {
 static bool rolling_sphere_rolls(const void *user, int k, const double *q, const double *v,
                                  const double *v_before)
 {
-  const struct slip *s = user;
+  const struct slip *slip = user;
   (void)k, (void)q;
-  const double u = v[0] + s->R * perp_build_rate(s->dim, 0, v);
+  const double u = v[0] + slip->R * perp_build_rate(slip->dim, 0, v);
   if (v_before == NULL) return false;
-  const double before = v_before[0] + s->R * perp_build_rate(s->dim, 0, v_before);
-  return fabs(u) <= 1e-6 * s->mu_g || u * before < 0;
+  const double before = v_before[0] + slip->R * perp_build_rate(slip->dim, 0, v_before);
+  return fabs(u) <= 1e-6 * slip->mu_g || u * before < 0;
 }
 
 static perp_status build_level(perp_ctx *ctx, const void *opts, perp_scene *scene)

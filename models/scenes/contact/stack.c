@@ -111,22 +111,22 @@ static perp_status stands_still(perp_ctx *ctx, perp_scene *scene, double radius,
 
 static perp_status build_wall(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct stack_opts *o = opts;
-  const double L = o->length, height = L / 2;
-  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  const struct stack_opts *chosen = opts;
+  const double L = chosen->length, height = L / 2;
+  perp_builder builder = perp_build_begin(ctx, scene, chosen->dim, chosen->gravity, chosen->mu, 0);
   perp_build_floor(&builder);
-  for (int r = 0; r < o->rows; r++) {
+  for (int row = 0; row < chosen->rows; row++) {
     double x = 0;
-    for (int c = 0; c < o->columns + r % 2; c++) {
-      const bool half = r % 2 == 1 && (c == 0 || c == o->columns);
+    for (int c = 0; c < chosen->columns + row % 2; c++) {
+      const bool half = row % 2 == 1 && (c == 0 || c == chosen->columns);
       const double size[3] = { half ? L / 2 : L, height, height };
-      const double p[3] = { x + size[0] / 2, 0, (r + 0.5) * height };
-      perp_build_box(&builder, NULL, half ? o->mass / 2 : o->mass, size, p, 0, 0);
+      const double p[3] = { x + size[0] / 2, 0, (row + 0.5) * height };
+      perp_build_box(&builder, NULL, half ? chosen->mass / 2 : chosen->mass, size, p, 0, 0);
       x += size[0];
     }
   }
   PERP_TRY(perp_build_end(&builder, L, 2));
-  return stands_still(ctx, scene, L / 2, o->settle);
+  return stands_still(ctx, scene, L / 2, chosen->settle);
 }
 
 const perp_scene_desc perp_scene_wall = {
@@ -152,17 +152,18 @@ static const perp_opt pyramid_options[] = {
 
 static perp_status build_pyramid(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct stack_opts *o = opts;
-  const double a = o->edge, size[3] = { a, a, a };
-  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  const struct stack_opts *chosen = opts;
+  const double a = chosen->edge, size[3] = { a, a, a };
+  perp_builder builder = perp_build_begin(ctx, scene, chosen->dim, chosen->gravity, chosen->mu, 0);
   perp_build_floor(&builder);
-  for (int r = 0; r < o->rows; r++)
-    for (int c = 0; c < o->rows - r; c++) {
-      const double p[3] = { (c - (o->rows - r - 1) / 2.0) * o->pitch * a, 0, (r + 0.5) * a };
-      perp_build_box(&builder, NULL, o->mass, size, p, 0, 0);
+  for (int row = 0; row < chosen->rows; row++)
+    for (int c = 0; c < chosen->rows - row; c++) {
+      const double p[3] = { (c - (chosen->rows - row - 1) / 2.0) * chosen->pitch * a, 0,
+                            (row + 0.5) * a };
+      perp_build_box(&builder, NULL, chosen->mass, size, p, 0, 0);
     }
   PERP_TRY(perp_build_end(&builder, a, 2.5));
-  return stands_still(ctx, scene, a / 2, o->settle);
+  return stands_still(ctx, scene, a / 2, chosen->settle);
 }
 
 const perp_scene_desc perp_scene_pyramid = {

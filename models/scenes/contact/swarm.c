@@ -65,24 +65,28 @@ static void kepler_state(void *user, double t, double *q, double *v)
 
 static perp_status build_kepler(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct kepler_opts *o = opts;
-  struct kepler_opts start = *o;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form: Kepler's equation", 1e-14, kepler_state, o,
-                          sizeof *o));
+  const struct kepler_opts *chosen = opts;
+  struct kepler_opts start = *chosen;
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form: Kepler's equation", 1e-14, kepler_state, chosen,
+                          sizeof *chosen));
   double q[14], v[12];
   kepler_state(&start, 0, q, v);
   perp_body_def body[2];
   for (int i = 0; i < 2; i++) {
-    const perp_mass mass = { .mass = i == 0 ? o->mass_1 : o->mass_2 };
-    body[i] = perp_body_at(o->dim, mass, i, q, v);
+    const perp_mass mass = { .mass = i == 0 ? chosen->mass_1 : chosen->mass_2 };
+    body[i] = perp_body_at(chosen->dim, mass, i, q, v);
     body[i].particle = true;
   }
   const perp_force_def pull = {
-    .kind = PERP_FORCE_PAIRS, .a = 0, .b = 1, .law = PERP_LAW_GRAVITY, .strength = o->strength
+    .kind = PERP_FORCE_PAIRS, .a = 0, .b = 1, .law = PERP_LAW_GRAVITY, .strength = chosen->strength
   };
-  const double period = 2 * M_PI * sqrt(o->axis / (o->strength * (o->mass_1 + o->mass_2))) *
-                        o->axis;
-  const perp_scene_parts parts = { .dim = o->dim, .body = body, .n_bodies = 2, .force = &pull };
+  const double period = 2 * M_PI *
+                        sqrt(chosen->axis /
+                             (chosen->strength * (chosen->mass_1 + chosen->mass_2))) *
+                        chosen->axis;
+  const perp_scene_parts parts = {
+    .dim = chosen->dim, .body = body, .n_bodies = 2, .force = &pull
+  };
   PERP_TRY(perp_scene_assemble(ctx, scene, &parts, 2 * period, period / 2000));
   scene->isolated = true;
   return PERP_OK;
@@ -149,22 +153,22 @@ static perp_status swarm_bodies(perp_ctx *ctx, const struct swarm_opts *opts, pe
 
 static perp_status build_particles(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct swarm_opts *o = opts;
-  const int n = o->side * o->side * (o->dim == 3 ? o->side : 1);
-  PERP_TRY(perp_model_create(ctx, o->dim, &scene->model));
+  const struct swarm_opts *chosen = opts;
+  const int n = chosen->side * chosen->side * (chosen->dim == 3 ? chosen->side : 1);
+  PERP_TRY(perp_model_create(ctx, chosen->dim, &scene->model));
   perp_rng *rng = perp_rng_create(2005);
   if (rng == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "particles: no memory");
-  perp_status status = swarm_bodies(ctx, o, scene->model, rng, n);
+  perp_status status = swarm_bodies(ctx, chosen, scene->model, rng, n);
   perp_rng_destroy(rng);
   PERP_TRY(status);
   const perp_force_def law = { .kind = PERP_FORCE_PAIRS,
                                .a = 0,
                                .b = n - 1,
-                               .law = o->law == REPULSION ? PERP_LAW_REPULSION
-                                                          : PERP_LAW_LENNARD_JONES,
+                               .law = chosen->law == REPULSION ? PERP_LAW_REPULSION
+                                                               : PERP_LAW_LENNARD_JONES,
                                .strength = 1,
                                .length = 1,
-                               .cutoff = o->cutoff };
+                               .cutoff = chosen->cutoff };
   PERP_TRY(perp_model_add_force(ctx, scene->model, &law));
   PERP_TRY(perp_scene_finish(ctx, scene, 0, 1, 1e-3));
   scene->tip_body = PERP_WORLD;

@@ -51,29 +51,30 @@ double perp_card_house_mu(double theta, double length, double thickness)
 
 static perp_status build_card(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct card_opts *o = opts;
+  const struct card_opts *chosen = opts;
   double left[8], right[8];
-  if (!(o->thickness < 0.9 * o->length * sin(o->theta)))
+  if (!(chosen->thickness < 0.9 * chosen->length * sin(chosen->theta)))
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "card-house: thickness must be below 0.9 length sin(theta) = %g m: got %g m",
-                     0.9 * o->length * sin(o->theta), o->thickness);
-  thresholds_card(o, left);
+                     0.9 * chosen->length * sin(chosen->theta), chosen->thickness);
+  thresholds_card(chosen, left);
   const double meet = left[4];
   for (int i = 0; i < 4; i++) { /* mirrored, in reverse order */
     right[2 * i] = 2 * meet - left[2 * (3 - i)];
     right[2 * i + 1] = left[2 * (3 - i) + 1];
   }
-  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  builder.depth = o->length / 2;
+  perp_builder builder = perp_build_begin(ctx, scene, chosen->dim, chosen->gravity, chosen->mu, 0);
+  builder.depth = chosen->length / 2;
   perp_build_floor(&builder);
-  perp_build_polygon(&builder, "left", o->mass, 4, left);
-  perp_build_polygon(&builder, "right", o->mass, 4, right);
-  PERP_TRY(perp_build_end(&builder, o->length, 2));
-  const bool stands = o->mu >= perp_card_house_mu(o->theta, o->length, o->thickness);
-  PERP_TRY(perp_gauge_stands(ctx, scene, 0, 2, o->length / 2, 0.05 * o->length, stands));
+  perp_build_polygon(&builder, "left", chosen->mass, 4, left);
+  perp_build_polygon(&builder, "right", chosen->mass, 4, right);
+  PERP_TRY(perp_build_end(&builder, chosen->length, 2));
+  const bool stands = chosen->mu >=
+                      perp_card_house_mu(chosen->theta, chosen->length, chosen->thickness);
+  PERP_TRY(perp_gauge_stands(ctx, scene, 0, 2, chosen->length / 2, 0.05 * chosen->length, stands));
   if (!stands) return PERP_OK;
   /* friction where the cards meet may hand weight from one to the other: only the sum is known */
-  const double weight = 2 * o->mass * o->gravity;
+  const double weight = 2 * chosen->mass * chosen->gravity;
   const perp_force_truth feet = { PERP_WORLD, PERP_ANY_BODY, weight };
   return perp_gauge_force(ctx, scene, 1, &feet, weight, 0);
 }

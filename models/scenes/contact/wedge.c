@@ -27,23 +27,24 @@ static const perp_opt wedge_options[] = {
 
 static perp_status build_wedge(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct wedge_opts *o = opts;
-  const double origin[3] = { 0 }, s = o->size;
-  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  const struct wedge_opts *chosen = opts;
+  const double origin[3] = { 0 }, s = chosen->size;
+  perp_builder builder = perp_build_begin(ctx, scene, chosen->dim, chosen->gravity, chosen->mu, 0);
   builder.depth = s;
-  perp_build_plane(&builder, "left wall", origin, M_PI_2 - o->angle, 0);
-  perp_build_plane(&builder, "right wall", origin, o->angle - M_PI_2, 0);
-  if (o->shape == BALL) {
-    const double p[3] = { 0, 0, s / sin(o->angle) };
-    perp_build_ball(&builder, "ball", o->mass, s, 0.4, p);
+  perp_build_plane(&builder, "left wall", origin, M_PI_2 - chosen->angle, 0);
+  perp_build_plane(&builder, "right wall", origin, chosen->angle - M_PI_2, 0);
+  if (chosen->shape == BALL) {
+    const double p[3] = { 0, 0, s / sin(chosen->angle) };
+    perp_build_ball(&builder, "ball", chosen->mass, s, 0.4, p);
   } else {
-    const double w = s * tan(o->angle), corner[6] = { 0, 0, w, s, -w, s };
-    perp_build_polygon(&builder, "wedge", o->mass, 3, corner);
+    const double w = s * tan(chosen->angle), corner[6] = { 0, 0, w, s, -w, s };
+    perp_build_polygon(&builder, "wedge", chosen->mass, 3, corner);
   }
   PERP_TRY(perp_build_end(&builder, s, 1));
   PERP_TRY(perp_gauge_rest(ctx, scene, 0, 1, s / 2, 0));
-  if (o->mu > 0) return PERP_OK; /* friction makes the forces undetermined */
-  const perp_force_truth both = { PERP_WORLD, 0, o->mass * o->gravity / sin(o->angle) };
+  if (chosen->mu > 0) return PERP_OK; /* friction makes the forces undetermined */
+  const perp_force_truth both = { PERP_WORLD, 0,
+                                  chosen->mass * chosen->gravity / sin(chosen->angle) };
   return perp_gauge_force(ctx, scene, 1, &both, both.exact, 0);
 }
 

@@ -44,20 +44,20 @@ struct moment {
 static void moment_sample(void *user, double t, const double *q, const double *v,
                           const perp_step_info *info)
 {
-  struct moment *g = user;
+  struct moment *moment = user;
   (void)q, (void)v;
-  if (info != NULL && g->t >= g->t0 && (info->untold || info->drive != NULL)) {
-    const double err = info->untold ? (double)NAN : fabs(info->drive[0] / g->exact - 1);
-    if (!(err <= g->worst) && !isnan(g->worst)) g->worst = err;
-    g->known = true;
+  if (info != NULL && moment->t >= moment->t0 && (info->untold || info->drive != NULL)) {
+    const double err = info->untold ? (double)NAN : fabs(info->drive[0] / moment->exact - 1);
+    if (!(err <= moment->worst) && !isnan(moment->worst)) moment->worst = err;
+    moment->known = true;
   }
-  g->t = t;
+  moment->t = t;
 }
 
 static double moment_value(const void *user)
 {
-  const struct moment *g = user;
-  return g->known ? g->worst : nan("");
+  const struct moment *moment = user;
+  return moment->known ? moment->worst : nan("");
 }
 
 /* the rod has come down to the limit: up to what a limit of the velocity level leaves open in its
@@ -85,26 +85,30 @@ static double driven_fall(double a)
 
 static perp_status build_stop(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct stop_opts *o = opts;
-  const double L = o->length, thick = 0.1 * L;
+  const struct stop_opts *chosen = opts;
+  const double L = chosen->length, thick = 0.1 * L;
   const perp_body_def rod = { .name = "rod",
-                              .mass = perp_mass_box(o->mass, L, thick, thick),
+                              .mass = perp_mass_box(chosen->mass, L, thick, thick),
                               .x = { L / 2 } };
   perp_joint_def hinge = perp_scene_joint(PERP_JOINT_HINGE, "hinge", PERP_WORLD, 0, 1);
   hinge.anchor_b[0] = -L / 2;
-  const perp_drive_def stop = { .name = "stop", .lower = -FREE, .upper = o->angle };
-  const double inertia = rod.mass.inertia[4] + o->mass * L * L / 4;
-  const double time = sqrt(inertia / (o->mass * o->gravity * L)) * driven_fall(o->angle);
+  const perp_drive_def stop = { .name = "stop", .lower = -FREE, .upper = chosen->angle };
+  const double inertia = rod.mass.inertia[4] + chosen->mass * L * L / 4;
+  const double time = sqrt(inertia / (chosen->mass * chosen->gravity * L)) *
+                      driven_fall(chosen->angle);
   const perp_scene_parts parts = {
-    .gravity = o->gravity, .body = &rod, .joint = &hinge, .drive = &stop
+    .gravity = chosen->gravity, .body = &rod, .joint = &hinge, .drive = &stop
   };
   PERP_TRY(perp_scene_assemble(ctx, scene, &parts, time + 1, 1e-3));
   scene->tip[0] = L / 2;
   scene->dissipative = true;
-  const struct moment g = { .exact = -o->mass * o->gravity * L / 2 * cos(o->angle),
-                            .t0 = time + 0.75 };
-  PERP_TRY(perp_gauge_add(ctx, scene, "force.rel.err", &g, sizeof g, moment_sample, moment_value));
-  return perp_gauge_events(ctx, scene, 1, &time, 0.5, driven_reached, &o->angle, sizeof o->angle);
+  const struct moment moment = {
+    .exact = -chosen->mass * chosen->gravity * L / 2 * cos(chosen->angle), .t0 = time + 0.75
+  };
+  PERP_TRY(perp_gauge_add(ctx, scene, "force.rel.err", &moment, sizeof moment, moment_sample,
+                          moment_value));
+  return perp_gauge_events(ctx, scene, 1, &time, 0.5, driven_reached, &chosen->angle,
+                           sizeof chosen->angle);
 }
 
 const perp_scene_desc perp_scene_stop = {
@@ -240,40 +244,41 @@ static void oscillator_sample(void *user, double t, const double *q, const doubl
 
 static double oscillator_value(const void *user)
 {
-  const struct oscillator *g = user;
-  return fmin(g->discrete, g->continuous);
+  const struct oscillator *oscillator = user;
+  return fmin(oscillator->discrete, oscillator->continuous);
 }
 
 static perp_status build_soft(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct soft_opts *o = opts;
-  if (o->damping >= 2 * sqrt(o->stiffness * o->mass))
+  const struct soft_opts *chosen = opts;
+  if (chosen->damping >= 2 * sqrt(chosen->stiffness * chosen->mass))
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "soft: damping must be below the critical %g Ns/m: got %g",
-                     2 * sqrt(o->stiffness * o->mass), o->damping);
+                     2 * sqrt(chosen->stiffness * chosen->mass), chosen->damping);
   const perp_body_def body = { .name = "body",
-                               .mass = perp_mass_sphere(o->mass, 0.1),
-                               .x = { o->start } };
-  const perp_joint_kind kind = o->row == ROW_JOINT ? PERP_JOINT_FIXED : PERP_JOINT_SLIDER;
+                               .mass = perp_mass_sphere(chosen->mass, 0.1),
+                               .x = { chosen->start } };
+  const perp_joint_kind kind = chosen->row == ROW_JOINT ? PERP_JOINT_FIXED : PERP_JOINT_SLIDER;
   perp_joint_def joint = perp_scene_joint(kind, "joint", PERP_WORLD, 0, 0);
   const perp_drive_def servo = { .name = "servo",
-                                 .zero = o->start,
+                                 .zero = chosen->start,
                                  .lower = -FREE,
                                  .upper = FREE,
                                  .max_force = HUGE_VAL,
-                                 .stiffness = o->stiffness,
-                                 .damping = o->damping };
+                                 .stiffness = chosen->stiffness,
+                                 .damping = chosen->damping };
   perp_scene_parts parts = { .gravity = 9.81, .body = &body, .joint = &joint };
-  if (o->row == ROW_DRIVE)
+  if (chosen->row == ROW_DRIVE)
     parts.drive = &servo;
   else
-    joint.row[0] = (perp_row_soft){ .stiffness = o->stiffness, .damping = o->damping };
+    joint.row[0] = (perp_row_soft){ .stiffness = chosen->stiffness, .damping = chosen->damping };
   PERP_TRY(perp_scene_assemble(ctx, scene, &parts, 1, 1e-2));
   scene->dissipative = true;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", 1e-14, driven_continuous, o, sizeof *o));
-  const struct oscillator g = { .o = *o, .x = o->start };
-  return perp_gauge_add(ctx, scene, "path.err.max", &g, sizeof g, oscillator_sample,
-                        oscillator_value);
+  PERP_TRY(
+      perp_truth_add(ctx, scene, "closed form", 1e-14, driven_continuous, chosen, sizeof *chosen));
+  const struct oscillator oscillator = { .o = *chosen, .x = chosen->start };
+  return perp_gauge_add(ctx, scene, "path.err.max", &oscillator, sizeof oscillator,
+                        oscillator_sample, oscillator_value);
 }
 
 const perp_scene_desc perp_scene_soft = {

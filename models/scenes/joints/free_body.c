@@ -92,28 +92,29 @@ struct rotation {
 };
 
 /* components along the axes 1, 2, 3 */
-static void free_body_sorted(const struct rotation *r, const double w[3], double out[3])
+static void free_body_sorted(const struct rotation *rotation, const double w[3], double out[3])
 {
-  for (int i = 0; i < 3; i++) out[i] = (i == 1 ? r->sign : 1) * w[r->axis[i]];
+  for (int i = 0; i < 3; i++) out[i] = (i == 1 ? rotation->sign : 1) * w[rotation->axis[i]];
 }
 
-static void free_body_motion(const struct rotation *r, double t, double w[3], double *phi)
+static void free_body_motion(const struct rotation *rotation, double t, double w[3], double *phi)
 {
-  double am = perp_elliptic_am(r->p * t + r->u0, r->kc);
-  double s[3] = { r->a[0] * cos(am), r->s2 * r->a[1] * sin(am),
-                  r->s3 * r->a[2] * perp_elliptic_dn(am, r->kc) };
-  for (int i = 0; i < 3; i++) w[r->axis[i]] = (i == 1 ? r->sign : 1) * s[i];
-  *phi = r->slope * t + r->factor * perp_elliptic_Pi(am, r->n, r->kc);
+  double am = perp_elliptic_am(rotation->p * t + rotation->u0, rotation->kc);
+  double s[3] = { rotation->a[0] * cos(am), rotation->s2 * rotation->a[1] * sin(am),
+                  rotation->s3 * rotation->a[2] * perp_elliptic_dn(am, rotation->kc) };
+  for (int i = 0; i < 3; i++) w[rotation->axis[i]] = (i == 1 ? rotation->sign : 1) * s[i];
+  *phi = rotation->slope * t + rotation->factor * perp_elliptic_Pi(am, rotation->n, rotation->kc);
 }
 
 /* E [9] column-major: body to the frame with L along z, for direction of L in the body and angle
  * phi.  The axis that defines phi = 0 is the node of axis 3 of the body, e_3 x l. */
-static void free_body_frame(const struct rotation *r, const double w[3], double phi, double E[9])
+static void free_body_frame(const struct rotation *rotation, const double w[3], double phi,
+                            double E[9])
 {
   double l[3], axis3[3] = { 0 }, node[3], third[3];
-  const double moments[3] = { r->o.ix, r->o.iy, r->o.iz };
-  for (int i = 0; i < 3; i++) l[i] = moments[i] * w[i] / r->L;
-  axis3[r->axis[2]] = 1;
+  const double moments[3] = { rotation->o.ix, rotation->o.iy, rotation->o.iz };
+  for (int i = 0; i < 3; i++) l[i] = moments[i] * w[i] / rotation->L;
+  axis3[rotation->axis[2]] = 1;
   perp_cross(l, axis3, node); /* horizontal, turning with phi */
   double length = sqrt(perp_dot(3, node, node));
   for (int i = 0; i < 3; i++) node[i] /= length;
@@ -146,11 +147,11 @@ static void to_quaternion(const double R[9], double q[4])
 
 static void free_body_exact(void *user, double t, double *q, double *v)
 {
-  const struct rotation *r = user;
-  const struct free_opts *opts = &r->o;
+  const struct rotation *rotation = user;
+  const struct free_opts *opts = &rotation->o;
   q[0] = opts->vx * t, q[1] = opts->vy * t, q[2] = opts->vz * t - 0.5 * opts->gravity * t * t;
   v[0] = opts->vx, v[1] = opts->vy, v[2] = opts->vz - opts->gravity * t;
-  if (r->steady) {
+  if (rotation->steady) {
     const double w[3] = { opts->wx, opts->wy, opts->wz },
                  dtheta[3] = { w[0] * t, w[1] * t, w[2] * t };
     const double identity[4] = { 1, 0, 0, 0 };
@@ -159,9 +160,9 @@ static void free_body_exact(void *user, double t, double *q, double *v)
     return;
   }
   double phi, E[9], R[9];
-  free_body_motion(r, t, v + 3, &phi);
-  free_body_frame(r, v + 3, phi - r->phi0, E);
-  for (int j = 0; j < 3; j++) perp_turn(3, r->start, E + 3 * j, R + 3 * j);
+  free_body_motion(rotation, t, v + 3, &phi);
+  free_body_frame(rotation, v + 3, phi - rotation->phi0, E);
+  for (int j = 0; j < 3; j++) perp_turn(3, rotation->start, E + 3 * j, R + 3 * j);
   to_quaternion(R, q + 3);
 }
 
@@ -258,32 +259,33 @@ static perp_status check_preset(perp_ctx *ctx, const struct free_opts *opts)
 static perp_status free_body_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   static const char *const columns[] = { "qw", "qx", "qy", "qz", "wx_body", "wy_body", "wz_body" };
-  struct free_opts o = *(const struct free_opts *)opts;
+  struct free_opts chosen = *(const struct free_opts *)opts;
   const struct preset *preset = NULL;
-  if (o.preset != CUSTOM) {
-    PERP_TRY(check_preset(ctx, &o));
-    preset = &known[o.preset];
-    o = preset->o;
+  if (chosen.preset != CUSTOM) {
+    PERP_TRY(check_preset(ctx, &chosen));
+    preset = &known[chosen.preset];
+    chosen = preset->o;
   }
   perp_body_def body = { .name = "body",
-                         .mass = { o.mass, { o.ix, 0, 0, 0, o.iy, 0, 0, 0, o.iz } },
-                         .v = { o.vx, o.vy, o.vz },
-                         .w = { o.wx, o.wy, o.wz } };
-  const perp_scene_parts parts = { .gravity = o.gravity, .body = &body };
+                         .mass = { chosen.mass,
+                                   { chosen.ix, 0, 0, 0, chosen.iy, 0, 0, 0, chosen.iz } },
+                         .v = { chosen.vx, chosen.vy, chosen.vz },
+                         .w = { chosen.wx, chosen.wy, chosen.wz } };
+  const perp_scene_parts parts = { .gravity = chosen.gravity, .body = &body };
   PERP_TRY(perp_scene_assemble(ctx, scene, &parts, preset != NULL ? preset->t_end : 10,
                                preset != NULL ? preset->h : 0.01));
   scene->isolated = true;
   scene->tip_body = PERP_WORLD; /* its centre flies, whatever the rotation does */
 
-  struct rotation r = { .o = o };
-  if (free_body_prepare(&r))
+  struct rotation rotation = { .o = chosen };
+  if (free_body_prepare(&rotation))
     PERP_TRY(perp_truth_add(ctx, scene,
-                            r.steady ? "closed form: uniform rotation"
-                                     : "closed form: Jacobi elliptic functions",
-                            1e-12, free_body_exact, &r, sizeof r));
+                            rotation.steady ? "closed form: uniform rotation"
+                                            : "closed form: Jacobi elliptic functions",
+                            1e-12, free_body_exact, &rotation, sizeof rotation));
   if (preset != NULL && preset->file != NULL)
-    PERP_TRY(perp_truth_file(ctx, scene, preset->file, 1e-15, 7, columns, free_body_map_file, &o,
-                             sizeof o));
+    PERP_TRY(perp_truth_file(ctx, scene, preset->file, 1e-15, 7, columns, free_body_map_file,
+                             &chosen, sizeof chosen));
   return perp_truth_reduced(ctx, scene, 200, 1e-9);
 }
 

@@ -62,19 +62,19 @@ struct pendulum {
 };
 
 /* the angle from +x of links is -pi/2 - phi */
-static void from_vertical(struct pendulum *p, double phi, double rate, double *q, double *v)
+static void from_vertical(struct pendulum *pendulum, double phi, double rate, double *q, double *v)
 {
-  const perp_links links = { .dim = p->dim, .n = 1, .link = &p->link };
+  const perp_links links = { .dim = pendulum->dim, .n = 1, .link = &pendulum->link };
   const double theta = -M_PI_2 - phi, omega = -rate;
   perp_links_state(&links, &theta, &omega, q, v);
 }
 
-static void pendulum_angle(const struct pendulum *p, double t, double *phi, double *rate)
+static void pendulum_angle(const struct pendulum *pendulum, double t, double *phi, double *rate)
 {
-  double am = perp_elliptic_am(p->K - p->omega * t, p->kc);
+  double am = perp_elliptic_am(pendulum->K - pendulum->omega * t, pendulum->kc);
   /* cos(phi/2) = dn: the angle without the cancellation of asin near a quarter turn */
-  *phi = 2 * atan2(p->k * sin(am), perp_elliptic_dn(am, p->kc));
-  *rate = -2 * p->k * p->omega * cos(am);
+  *phi = 2 * atan2(pendulum->k * sin(am), perp_elliptic_dn(am, pendulum->kc));
+  *rate = -2 * pendulum->k * pendulum->omega * cos(am);
 }
 
 static void pendulum_exact(void *user, double t, double *q, double *v)
@@ -96,12 +96,12 @@ static void pendulum_exact(void *user, double t, double *q, double *v)
 
 /* When the force passes the strength on the way down. */
 static perp_status pendulum_breaks(perp_ctx *ctx, const struct pendulum_opts *opts, double r,
-                                   struct pendulum *p)
+                                   struct pendulum *pendulum)
 {
   const double weight = opts->mass * opts->gravity, f = opts->strength / weight,
                start = cos(opts->amplitude);
   const double most = 1 + 2 * r * (1 - start), least = hypot(start, (1 - r) * sin(opts->amplitude));
-  p->t_break = HUGE_VAL;
+  pendulum->t_break = HUGE_VAL;
   if (opts->strength == 0) return PERP_OK;
   if (opts->amplitude > M_PI_2 || !(f > least && f < most))
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
@@ -112,8 +112,8 @@ static perp_status pendulum_breaks(perp_ctx *ctx, const struct pendulum_opts *op
   /* (a x - b)^2 + c^2 (1 - x^2) = f^2 */
   const double a = 1 + 2 * r, b = 2 * r * start, c = 1 - r, A = a * a - c * c;
   const double x = (a * b + sqrt(a * a * b * b - A * (b * b + c * c - f * f))) / A;
-  const double psi = asin(fmin(1, sqrt((1 - x) / 2) / p->k));
-  p->t_break = (p->K - perp_elliptic_F(psi, p->kc)) / p->omega;
+  const double psi = asin(fmin(1, sqrt((1 - x) / 2) / pendulum->k));
+  pendulum->t_break = (pendulum->K - perp_elliptic_F(psi, pendulum->kc)) / pendulum->omega;
   return PERP_OK;
 }
 

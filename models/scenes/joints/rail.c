@@ -27,11 +27,11 @@ struct swing {
   double inertia, t, angle, rate;
 };
 
-static double swing_rate(const struct swing *s, double angle, double rate)
+static double swing_rate(const struct swing *swing, double angle, double rate)
 {
-  const double m = s->o.mass, l = s->o.length / 2;
-  return -m * l * sin(angle) * (s->o.gravity + l * cos(angle) * rate * rate) /
-         (s->inertia + m * l * l * sin(angle) * sin(angle));
+  const double m = swing->o.mass, l = swing->o.length / 2;
+  return -m * l * sin(angle) * (swing->o.gravity + l * cos(angle) * rate * rate) /
+         (swing->inertia + m * l * l * sin(angle) * sin(angle));
 }
 
 static void rail_hanging(void *user, double t, double *q, double *v)
@@ -61,20 +61,22 @@ static void rail_hanging(void *user, double t, double *q, double *v)
 
 static perp_status build_rail(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct rail_opts *o = opts;
-  const double L = o->length;
+  const struct rail_opts *chosen = opts;
+  const double L = chosen->length;
   const perp_body_def rod = { .name = "rod",
-                              .mass = perp_mass_box(o->mass, 0.1 * L, 0.1 * L, L),
-                              .x = { 0, 0, -L / 2 * cos(o->angle) },
-                              .quat = { cos(o->angle / 2), 0, sin(o->angle / 2) },
-                              .v = { o->speed } };
+                              .mass = perp_mass_box(chosen->mass, 0.1 * L, 0.1 * L, L),
+                              .x = { 0, 0, -L / 2 * cos(chosen->angle) },
+                              .quat = { cos(chosen->angle / 2), 0, sin(chosen->angle / 2) },
+                              .v = { chosen->speed } };
   const perp_joint_def joint = { .name = "ring",
                                  .kind = PERP_JOINT_LINE,
                                  .a = PERP_WORLD,
                                  .anchor_b = { 0, 0, L / 2 },
                                  .axis_a = { 1 } };
-  const struct swing start = { .o = *o, .inertia = rod.mass.inertia[4], .angle = o->angle };
-  const perp_scene_parts parts = { .gravity = o->gravity, .body = &rod, .joint = &joint };
+  const struct swing start = { .o = *chosen,
+                               .inertia = rod.mass.inertia[4],
+                               .angle = chosen->angle };
+  const perp_scene_parts parts = { .gravity = chosen->gravity, .body = &rod, .joint = &joint };
   PERP_TRY(perp_scene_assemble(ctx, scene, &parts, 5, 1e-3));
   scene->tip[2] = -L / 2;
   return perp_truth_add(ctx, scene, "one differential equation", 1e-13, rail_hanging, &start,

@@ -48,30 +48,30 @@ static void jellett_sample(void *user, double t, const double *q, const double *
 
 static double jellett_value(const void *user)
 {
-  const struct jellett *g = user;
-  return g->started && g->first != 0 ? g->worst / fabs(g->first) : nan("");
+  const struct jellett *jellett = user;
+  return jellett->started && jellett->first != 0 ? jellett->worst / fabs(jellett->first) : nan("");
 }
 
 static perp_status build_tippe(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct tippe_opts *o = opts;
-  const double R = o->radius, a = o->offset * R, c = cos(o->tilt);
-  const double I3 = 0.4 * o->mass * R * R, I1 = 131.0 / 350 * o->mass * R * R;
-  perp_builder builder = perp_build_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  const struct tippe_opts *chosen = opts;
+  const double R = chosen->radius, a = chosen->offset * R, c = cos(chosen->tilt);
+  const double I3 = 0.4 * chosen->mass * R * R, I1 = 131.0 / 350 * chosen->mass * R * R;
+  perp_builder builder = perp_build_begin(ctx, scene, 3, chosen->gravity, chosen->mu, 0);
   perp_build_floor(&builder);
   perp_body_def def = { .name = "top",
-                        .mass = { o->mass, { I1, 0, 0, 0, I1, 0, 0, 0, I3 } },
+                        .mass = { chosen->mass, { I1, 0, 0, 0, I1, 0, 0, 0, I3 } },
                         .x = { 0, 0, R - a * c },
-                        .quat = { cos(o->tilt / 2), sin(o->tilt / 2), 0, 0 },
-                        .w = { 0, 0, o->spin } };
+                        .quat = { cos(chosen->tilt / 2), sin(chosen->tilt / 2), 0, 0 },
+                        .w = { 0, 0, chosen->spin } };
   if (builder.status == PERP_OK)
     builder.status = perp_model_add_body(ctx, scene->model, &def, NULL);
   perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .x = { 0, 0, a }, .radius = R };
   perp_build_shape(&builder, &ball);
   PERP_TRY(perp_build_end(&builder, R, 8));
   scene->h = 5e-4;
-  const struct jellett g = { .R = R, .offset = a, .I1 = I1, .I3 = I3 };
-  return perp_gauge_add(ctx, scene, "invariant.rel.max", &g, sizeof g, jellett_sample,
+  const struct jellett jellett = { .R = R, .offset = a, .I1 = I1, .I3 = I3 };
+  return perp_gauge_add(ctx, scene, "invariant.rel.max", &jellett, sizeof jellett, jellett_sample,
                         jellett_value);
 }
 

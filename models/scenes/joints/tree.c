@@ -114,41 +114,42 @@ static perp_status add_links(perp_ctx *ctx, perp_model *model, const struct tree
 
 static perp_status tree_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct tree_opts *o = opts;
-  if (o->truth == PERP_TRUTH_FILE)
+  const struct tree_opts *chosen = opts;
+  if (chosen->truth == PERP_TRUTH_FILE)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "tree: truth=file is not available, as no reference file exists: use auto, "
                      "reduced or none");
-  if (o->collide && o->truth == PERP_TRUTH_REDUCED)
+  if (chosen->collide && chosen->truth == PERP_TRUTH_REDUCED)
     return PERP_FAIL(
         ctx, PERP_ERR_OPTION,
         "tree: collide=true needs truth=auto or truth=none: joint coordinates have no contacts");
-  if (o->collide && o->bodies > COLLIDE_MAX)
+  if (chosen->collide && chosen->bodies > COLLIDE_MAX)
     return PERP_FAIL(
         ctx, PERP_ERR_OPTION,
         "tree: collide=true needs bodies <= %d: links of a deeper level would overlap at the start",
         COLLIDE_MAX);
-  struct link *link = calloc((size_t)o->bodies, sizeof *link);
+  struct link *link = calloc((size_t)chosen->bodies, sizeof *link);
   if (link == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "tree: no memory for %d links", o->bodies);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "tree: no memory for %d links", chosen->bodies);
   perp_status status = perp_model_create(ctx, 3, &scene->model);
-  if (status == PERP_OK) status = add_links(ctx, scene->model, o, link);
+  if (status == PERP_OK) status = add_links(ctx, scene->model, chosen, link);
   free(link);
   PERP_TRY(status);
-  PERP_TRY(perp_scene_finish(ctx, scene, o->gravity, 1, 1e-3));
-  scene->tip[0] = o->length / 2;
-  if (o->collide) scene->dissipative = true;
-  if (o->soft > 0) {
+  PERP_TRY(perp_scene_finish(ctx, scene, chosen->gravity, 1, 1e-3));
+  scene->tip[0] = chosen->length / 2;
+  if (chosen->collide) scene->dissipative = true;
+  if (chosen->soft > 0) {
     scene->dissipative = true;
-    if (o->gravity > 0 || o->kick == 0) return PERP_OK;
+    if (chosen->gravity > 0 || chosen->kick == 0) return PERP_OK;
     /* Without gravity a tree on soft joints comes to rest, which it can only where their angles are
      * those of the start: all velocities at 0.9 s, over that of a tip of the first kick. */
     const double weight[6] = { 1, 1, 1, 1, 1, 1 }, rest[6] = { 0 };
     return perp_gauge_velocities(ctx, scene, "speed.rel.err", 0.9, weight, rest,
-                                 o->kick * o->length);
+                                 chosen->kick * chosen->length);
   }
-  if (o->collide) return PERP_OK;
-  if (o->truth == PERP_TRUTH_REDUCED || (o->truth == PERP_TRUTH_AUTO && o->bodies <= 255))
+  if (chosen->collide) return PERP_OK;
+  if (chosen->truth == PERP_TRUTH_REDUCED ||
+      (chosen->truth == PERP_TRUTH_AUTO && chosen->bodies <= 255))
     return perp_truth_reduced(ctx, scene, 2, 1e-8);
   return PERP_OK;
 }

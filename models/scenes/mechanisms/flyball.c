@@ -93,8 +93,8 @@ static perp_status flyball_build(perp_ctx *ctx, const void *opts, perp_scene *sc
   static const char *const columns[] = { "phi", "s", "beta", "dphi", "ds", "dbeta" };
   static const char *const names[BODIES] = { "shaft", "slider", "rod 1", "rod 2" };
   static const double z[3] = { 0, 0, 1 }, y[3] = { 0, 1, 0 }, origin[3] = { 0 };
-  const struct flyball_opts *o = opts;
-  const double start[6] = { 0, 0.5, M_PI / 6, o->omega, 0, 0 };
+  const struct flyball_opts *chosen = opts;
+  const double start[6] = { 0, 0.5, M_PI / 6, chosen->omega, 0, 0 };
   double q[7 * BODIES], v[6 * BODIES], c;
   const perp_mass rod = rod_mass(&c);
   const perp_mass mass[BODIES] = { perp_mass_box(0.3, 0.01, 0.01, 1),
@@ -113,12 +113,12 @@ static perp_status flyball_build(perp_ctx *ctx, const void *opts, perp_scene *sc
     const double hinge[3] = { i == 0 ? arm : -arm, 0, top };
     PERP_TRY(perp_mechanism_join(ctx, model, PERP_JOINT_HINGE, SHAFT, ROD1 + i, hinge, y));
   }
-  PERP_TRY(add_springs(ctx, model, o, c));
+  PERP_TRY(add_springs(ctx, model, chosen, c));
   /* 1e-4 s is what explicit methods need; implicit ones can take 1e-2 */
   PERP_TRY(perp_scene_finish(ctx, scene, 9.81, 10, 1e-4));
   scene->tip_body = SLIDER; /* err.tip is the error of s */
-  scene->dissipative = o->damping > 0;
-  if (memcmp(o, &benchmark, sizeof benchmark) != 0) return PERP_OK;
+  scene->dissipative = chosen->damping > 0;
+  if (memcmp(chosen, &benchmark, sizeof benchmark) != 0) return PERP_OK;
   return perp_truth_file(ctx, scene, "A05_flyball.csv", 1e-15, 6, columns, flyball_map, NULL, 0);
 }
 

@@ -97,24 +97,24 @@ static perp_status four_bar_add_joints(perp_ctx *ctx, perp_model *model,
 
 static perp_status four_bar_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct bar_opts *o = opts;
-  const int n = 2 * o->loops + 1;
-  const perp_mass rod = perp_mass_thin_rod(1, o->length);
+  const struct bar_opts *chosen = opts;
+  const int n = 2 * chosen->loops + 1;
+  const perp_mass rod = perp_mass_thin_rod(1, chosen->length);
   double *q = malloc((size_t)n * 13 * sizeof *q), *v = q + (size_t)n * 7;
   if (q == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "four-bar: no memory");
-  four_bar_state_of(o, 0, o->speed / o->length, q, v);
-  perp_status status = perp_model_create(ctx, o->dim, &scene->model);
+  four_bar_state_of(chosen, 0, chosen->speed / chosen->length, q, v);
+  perp_status status = perp_model_create(ctx, chosen->dim, &scene->model);
   for (int i = 0; i < n && status == PERP_OK; i++) {
-    perp_body_def def = perp_body_at(o->dim, rod, i, q, v);
+    perp_body_def def = perp_body_at(chosen->dim, rod, i, q, v);
     status = perp_model_add_body(ctx, scene->model, &def, NULL);
   }
   free(q);
-  if (status == PERP_OK) status = four_bar_add_joints(ctx, scene->model, o);
+  if (status == PERP_OK) status = four_bar_add_joints(ctx, scene->model, chosen);
   PERP_TRY(status);
-  PERP_TRY(perp_scene_finish(ctx, scene, o->gravity, 10, 1e-3));
+  PERP_TRY(perp_scene_finish(ctx, scene, chosen->gravity, 10, 1e-3));
   scene->tip_body = 0; /* B0 */
-  scene->tip[0] = o->length / 2;
-  return four_bar_truths(ctx, scene, o);
+  scene->tip[0] = chosen->length / 2;
+  return four_bar_truths(ctx, scene, chosen);
 }
 
 const perp_scene_desc perp_scene_four_bar = {

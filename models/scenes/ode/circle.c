@@ -49,18 +49,19 @@ static double circle_energy(void *user, const double *q, const double *v)
 
 static perp_status circle_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  struct circle *s = calloc(1, sizeof *s);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "circle: no memory");
-  s->o = *(const struct circle_opts *)opts;
-  s->q0[0] = s->o.radius;
-  s->sys = (perp_ode_sys){ .nq = 2, .nv = 0, .user = s, .deriv = circle_deriv };
-  scene->ode = &s->sys;
-  scene->ode_q0 = s->q0;
-  scene->ode_v0 = s->q0; /* nothing is read: nv = 0 */
+  struct circle *circle = calloc(1, sizeof *circle);
+  if (circle == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "circle: no memory");
+  circle->o = *(const struct circle_opts *)opts;
+  circle->q0[0] = circle->o.radius;
+  circle->sys = (perp_ode_sys){ .nq = 2, .nv = 0, .user = circle, .deriv = circle_deriv };
+  scene->ode = &circle->sys;
+  scene->ode_q0 = circle->q0;
+  scene->ode_v0 = circle->q0; /* nothing is read: nv = 0 */
   scene->ode_energy = circle_energy;
   scene->t_end = 10;
   scene->h = 0.01;
-  return perp_truth_add(ctx, scene, "closed form", 1e-14, circle_exact, &s->o, sizeof s->o);
+  return perp_truth_add(ctx, scene, "closed form", 1e-14, circle_exact, &circle->o,
+                        sizeof circle->o);
 }
 
 const perp_scene_desc perp_scene_circle = {

@@ -205,18 +205,18 @@ static perp_status rope_truths(perp_ctx *ctx, perp_scene *scene, const struct ro
 
 static perp_status rope_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct rope_opts *o = opts;
-  const int n = o->particles;
-  if (o->start == SWING && o->link == SPRING)
+  const struct rope_opts *chosen = opts;
+  const int n = chosen->particles;
+  if (chosen->start == SWING && chosen->link == SPRING)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "rope: start=swing needs link=rod (link is spring)");
-  if (o->start == DROP && n % 2 == 0)
+  if (chosen->start == DROP && n % 2 == 0)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "rope: start=drop needs an odd number of particles: got %d", n);
   double period = 0, (*p)[3] = calloc((size_t)(n + 2), sizeof *p);
   if (p == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rope: no memory");
-  perp_status status = rope_shape(ctx, o, p, &period);
-  if (status == PERP_OK) status = rope_model(ctx, scene, o, p);
-  if (status == PERP_OK) status = rope_truths(ctx, scene, o, p, period);
+  perp_status status = rope_shape(ctx, chosen, p, &period);
+  if (status == PERP_OK) status = rope_model(ctx, scene, chosen, p);
+  if (status == PERP_OK) status = rope_truths(ctx, scene, chosen, p, period);
   free(p);
   return status;
 }
