@@ -20,21 +20,22 @@ bool perp_all_finite(int n, const double *x)
   return s[0] + s[1] + s[2] + s[3] == 0;
 }
 
-void perp_constrained_retract(perp_constrained *k, const double *q, const double *dq, double *q_out)
+void perp_constrained_retract(perp_constrained *system, const double *q, const double *dq,
+                              double *q_out)
 {
-  if (k->coordinates != NULL)
-    k->coordinates->retract(k, q, dq, q_out);
+  if (system->coordinates != NULL)
+    system->coordinates->retract(system, q, dq, q_out);
   else
-    perp_model_retract(k->model, q, dq, q_out);
+    perp_model_retract(system->model, q, dq, q_out);
 }
 
 /* ---- what the stabilization scheme may ask ---- */
 
 static void stab_error(void *user, double t, const double *q, double *C)
 {
-  perp_constrained *k = user;
-  perp_constrained_at(k, t, q);
-  perp_constrained_error(k, C);
+  perp_constrained *system = user;
+  perp_constrained_at(system, t, q);
+  perp_constrained_error(system, C);
 }
 
 static void stab_retract(void *user, const double *q, const double *dq, double *q_out)
@@ -44,105 +45,107 @@ static void stab_retract(void *user, const double *q, const double *dq, double *
 
 static void stab_rate(void *user, double t, const double *q, const double *v, double *Cdot)
 {
-  perp_constrained *k = user;
-  perp_constrained_at(k, t, q);
-  perp_constrained_rate(k, v, Cdot);
-  perp_model_rigid_rows(k->model, Cdot);
+  perp_constrained *system = user;
+  perp_constrained_at(system, t, q);
+  perp_constrained_rate(system, v, Cdot);
+  perp_model_rigid_rows(system->model, Cdot);
 }
 
-static void constrained_count(perp_constrained *k, const perp_stats *stats)
+static void constrained_count(perp_constrained *system, const perp_stats *stats)
 {
-  k->count.factorizations += stats->factorizations;
-  k->count.fallbacks += stats->fallbacks;
-  k->count.iterations += stats->iterations;
-  k->count.matvecs += stats->matvecs;
-  k->count.work += stats->work;
+  system->count.factorizations += stats->factorizations;
+  system->count.fallbacks += stats->fallbacks;
+  system->count.iterations += stats->iterations;
+  system->count.matvecs += stats->matvecs;
+  system->count.work += stats->work;
 }
 
-static perp_status constrained_factor(perp_constrained *k, perp_stats *stats)
+static perp_status constrained_factor(perp_constrained *system, perp_stats *stats)
 {
-  double start = perp_constrained_clock(k);
+  double start = perp_constrained_clock(system);
   *stats = (perp_stats){ 0 };
-  if (k->factored == k->e) {
-    stats->reason = k->factor_reason;
+  if (system->factored == system->e) {
+    stats->reason = system->factor_reason;
     return PERP_OK;
   }
   perp_status status = PERP_OK;
-  if (k->coordinates != NULL)
-    *stats = (perp_stats){ .reason = k->coordinates->factor(k, k->q_at[k->e - k->eval]),
+  if (system->coordinates != NULL)
+    *stats = (perp_stats){ .reason = system->coordinates->factor(
+                               system, system->q_at[system->e - system->eval]),
                            .factorizations = 1 };
   else
-    status = perp_kkt_factor(k->ctx, k->kkt, &k->e->blocks, stats);
-  constrained_count(k, stats);
-  k->factor_reason = stats->reason;
-  k->factored = status == PERP_OK && stats->reason > 0 ? k->e : NULL;
-  k->spent.kkt += perp_constrained_clock(k) - start;
+    status = perp_kkt_factor(system->ctx, system->kkt, &system->e->blocks, stats);
+  constrained_count(system, stats);
+  system->factor_reason = stats->reason;
+  system->factored = status == PERP_OK && stats->reason > 0 ? system->e : NULL;
+  system->spent.kkt += perp_constrained_clock(system) - start;
   return status;
 }
 
 /* with the factor, wherever it was made */
-static perp_status constrained_solve(perp_constrained *k, const double *f, const double *c,
+static perp_status constrained_solve(perp_constrained *system, const double *f, const double *c,
                                      double *a, double *lambda, perp_stats *stats)
 {
-  const perp_blocks *B = k->factored != NULL ? &k->factored->blocks : &k->unweighted;
-  double start = perp_constrained_clock(k);
+  const perp_blocks *blocks = system->factored != NULL ? &system->factored->blocks
+                                                       : &system->unweighted;
+  double start = perp_constrained_clock(system);
   *stats = (perp_stats){ 0 };
   perp_status status = PERP_OK;
-  if (k->coordinates != NULL)
-    stats->reason = k->coordinates->solve(k, f, c, a);
+  if (system->coordinates != NULL)
+    stats->reason = system->coordinates->solve(system, f, c, a);
   else
-    status = perp_kkt_solve(k->ctx, k->kkt, B, f, c, a, lambda, stats);
-  constrained_count(k, stats);
-  k->spent.kkt += perp_constrained_clock(k) - start;
+    status = perp_kkt_solve(system->ctx, system->kkt, blocks, f, c, a, lambda, stats);
+  constrained_count(system, stats);
+  system->spent.kkt += perp_constrained_clock(system) - start;
   return status;
 }
 
 /* A correction of the state is a least-squares one anyway.  It has nothing to do with the one
  * before: the first guess of iterative methods is zero. */
-static perp_status solve_projection(perp_constrained *k, const double *c, double *x, double *lambda,
-                                    perp_stats *stats)
+static perp_status solve_projection(perp_constrained *system, const double *c, double *x,
+                                    double *lambda, perp_stats *stats)
 {
-  memset(lambda, 0, (size_t)k->model->m * sizeof *lambda);
-  perp_status status = constrained_solve(k, k->zeros, c, x, lambda, stats);
+  memset(lambda, 0, (size_t)system->model->m * sizeof *lambda);
+  perp_status status = constrained_solve(system, system->zeros, c, x, lambda, stats);
   if (stats->reason == PERP_INFEASIBLE) {
     stats->reason = PERP_REGULARIZED;
-    k->count.fallbacks++;
+    system->count.fallbacks++;
   }
   return status;
 }
 
 static perp_status stab_linearize(void *user, double t, const double *q, perp_stats *stats)
 {
-  perp_constrained *k = user;
-  perp_constrained_at(k, t, q);
-  k->start_h = 0;
-  if (k->unit == NULL) return constrained_factor(k, stats);
-  const double start = perp_constrained_clock(k);
-  k->factored = NULL; /* that of M is overwritten */
-  k->unweighted = k->e->blocks;
-  k->unweighted.M = k->unweighted.Minv = k->unit;
-  k->unweighted.flat = NULL;
+  perp_constrained *system = user;
+  perp_constrained_at(system, t, q);
+  system->start_h = 0;
+  if (system->unit == NULL) return constrained_factor(system, stats);
+  const double start = perp_constrained_clock(system);
+  system->factored = NULL; /* that of M is overwritten */
+  system->unweighted = system->e->blocks;
+  system->unweighted.M = system->unweighted.Minv = system->unit;
+  system->unweighted.flat = NULL;
   *stats = (perp_stats){ 0 };
-  const perp_status status = perp_kkt_factor(k->ctx, k->kkt, &k->unweighted, stats);
-  constrained_count(k, stats);
-  k->spent.kkt += perp_constrained_clock(k) - start;
+  const perp_status status = perp_kkt_factor(system->ctx, system->kkt, &system->unweighted, stats);
+  constrained_count(system, stats);
+  system->spent.kkt += perp_constrained_clock(system) - start;
   return status;
 }
 
 static perp_status stab_unweighted(perp_ctx *ctx, void *user)
 {
-  perp_constrained *k = user;
-  const perp_model *model = k->model;
-  const perp_blocks *B = &k->e->blocks;
-  if (model->soft.springs || k->coordinates != NULL)
+  perp_constrained *system = user;
+  const perp_model *model = system->model;
+  const perp_blocks *blocks = &system->e->blocks;
+  if (model->soft.springs || system->coordinates != NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "corrections that are not weighted by the masses serve rigid joints alone: "
                      "soft joints and joint coordinates need weight=mass");
-  k->unit = calloc((size_t)B->mptr[B->nb] + 1, sizeof *k->unit);
-  if (k->unit == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the identity");
-  for (int b = 0; b < B->nb; b++) {
-    const int n = B->bptr[b + 1] - B->bptr[b];
-    for (int i = 0; i < n; i++) k->unit[B->mptr[b] + i * (n + 1)] = 1;
+  system->unit = calloc((size_t)blocks->mptr[blocks->nb] + 1, sizeof *system->unit);
+  if (system->unit == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the identity");
+  for (int b = 0; b < blocks->nb; b++) {
+    const int n = blocks->bptr[b + 1] - blocks->bptr[b];
+    for (int i = 0; i < n; i++) system->unit[blocks->mptr[b] + i * (n + 1)] = 1;
   }
   return PERP_OK;
 }
@@ -156,136 +159,149 @@ static perp_status stab_solve(void *user, const double *c, double *x, double *la
 static perp_status stab_solve_start(void *user, const double *c, double *x, double *lambda,
                                     double *h, perp_stats *stats)
 {
-  perp_constrained *k = user;
-  *h = k->start_h;
+  perp_constrained *system = user;
+  *h = system->start_h;
   if (*h == 0) { /* no step has been made yet: the state at hand is all there is */
-    PERP_TRY(constrained_factor(k, stats));
+    PERP_TRY(constrained_factor(system, stats));
     if (stats->reason < 0) return PERP_OK;
   }
-  return solve_projection(k, c, x, lambda, stats);
+  return solve_projection(system, c, x, lambda, stats);
 }
 
 /* ---- springs ---- */
 
-static void set_softness(perp_constrained *k, double h)
+static void set_softness(perp_constrained *system, double h)
 {
-  const perp_model *m = k->model;
-  for (int i = 0; i < m->m; i++) {
-    k->S[i] = m->soft.softness[i];
-    if (perp_row_springs(m, i))
-      k->S[i] += 1 / (h * (h * m->soft.stiffness[i] + m->soft.damping[i]));
+  const perp_model *model = system->model;
+  for (int i = 0; i < model->m; i++) {
+    system->S[i] = model->soft.softness[i];
+    if (perp_row_springs(model, i))
+      system->S[i] += 1 / (h * (h * model->soft.stiffness[i] + model->soft.damping[i]));
   }
-  k->S_h = h;
-  k->factored = NULL;
+  system->S_h = h;
+  system->factored = NULL;
 }
 
-void perp_constrained_error(const perp_constrained *k, double *C)
+void perp_constrained_error(const perp_constrained *system, double *C)
 {
-  memcpy(C, k->e->C, (size_t)k->model->m * sizeof *C);
-  perp_model_rigid_rows(k->model, C);
+  memcpy(C, system->e->C, (size_t)system->model->m * sizeof *C);
+  perp_model_rigid_rows(system->model, C);
 }
 
 static void stab_impulse(void *user, double scale, const double *lambda)
 {
-  perp_constrained *k = user;
-  for (int i = 0; i < k->model->m; i++) k->impulse[i] += scale * lambda[i];
+  perp_constrained *system = user;
+  for (int i = 0; i < system->model->m; i++) system->impulse[i] += scale * lambda[i];
 }
 
-double perp_constrained_feedback_step(const perp_constrained *k, perp_level level, double h)
+double perp_constrained_feedback_step(const perp_constrained *system, perp_level level, double h)
 {
-  if (k->tol > 0 && level == PERP_LEVEL_ACCELERATION) return 1 / (STEPS * k->rate);
-  if (k->tol > 0 && k->lags) return fmax(h, 1 / (STEPS * k->rate));
+  if (system->tol > 0 && level == PERP_LEVEL_ACCELERATION) return 1 / (STEPS * system->rate);
+  if (system->tol > 0 && system->lags) return fmax(h, 1 / (STEPS * system->rate));
   return h;
 }
 
-bool perp_constrained_flows(const perp_constrained *k)
+bool perp_constrained_flows(const perp_constrained *system)
 {
-  return k->model->m > 0 && k->stab->flow != NULL;
+  return system->model->m > 0 && system->stab->flow != NULL;
 }
 
-const double *perp_constrained_flow(perp_constrained *k, double h, const double *v)
+const double *perp_constrained_flow(perp_constrained *system, double h, const double *v)
 {
-  if (!perp_constrained_flows(k)) return v;
-  const double rate = k->stab->flow(k->stab_ws,
-                                    perp_constrained_feedback_step(k, PERP_LEVEL_ACCELERATION, h));
-  perp_constrained_error(k, k->violation);
-  for (int i = 0; i < k->model->m; i++) k->violation[i] *= -rate;
-  if (!perp_constrained_response(k, k->zeros, k->violation, k->v_before, k->impulse)) return NULL;
-  for (int i = 0; i < k->model->nv; i++) k->v_before[i] += v[i];
-  return k->v_before;
+  if (!perp_constrained_flows(system)) return v;
+  const double rate = system->stab->flow(
+      system->stab_ws, perp_constrained_feedback_step(system, PERP_LEVEL_ACCELERATION, h));
+  perp_constrained_error(system, system->violation);
+  for (int i = 0; i < system->model->m; i++) system->violation[i] *= -rate;
+  if (!perp_constrained_response(system, system->zeros, system->violation, system->v_before,
+                                 system->impulse))
+    return NULL;
+  for (int i = 0; i < system->model->nv; i++) system->v_before[i] += v[i];
+  return system->v_before;
 }
 
 /* y [m] += J v - h Jdot v in the rows of armatures: J v+ of them but for their impulse */
-static void constrained_armatures(const perp_constrained *k, double h, const double *v, double *y)
+static void constrained_armatures(const perp_constrained *system, double h, const double *v,
+                                  double *y)
 {
-  const perp_model *m = k->model;
-  for (int i = 0; m->soft.armatures && i < m->n_joints; i++) {
-    if (m->joint[i].inertial && h > 0)
-      y[m->joint[i].row] -= h * perp_axes_bias(m, &m->joint[i], k->e, v);
-    for (int s = m->pattern.jptr[i]; m->joint[i].inertial && s < m->pattern.jptr[i + 1]; s++)
+  const perp_model *m = system->model;
+  for (int joint = 0; m->soft.armatures && joint < m->n_joints; joint++) {
+    if (m->joint[joint].inertial && h > 0)
+      y[m->joint[joint].row] -= h * perp_axes_bias(m, &m->joint[joint], system->e, v);
+    for (int s = m->pattern.jptr[joint]; m->joint[joint].inertial && s < m->pattern.jptr[joint + 1];
+         s++)
       for (int c = 0; c < m->nvb; c++)
-        y[m->joint[i].row] += k->e->J[m->pattern.joff[s] + c] * v[m->pattern.jblk[s] * m->nvb + c];
+        y[m->joint[joint].row] += system->e->J[m->pattern.joff[s] + c] *
+                                  v[m->pattern.jblk[s] * m->nvb + c];
   }
 }
 
-void perp_constrained_feedback(perp_constrained *k, perp_level level, double h, const double *v)
+void perp_constrained_feedback(perp_constrained *system, perp_level level, double h,
+                               const double *v)
 {
-  const perp_model *m = k->model;
-  const double *C = k->e->C;
-  if (m->m == 0 || (k->stab->rhs == NULL && !m->soft.springs && !m->soft.armatures)) return;
+  const perp_model *model = system->model;
+  const double *C = system->e->C;
+  if (model->m == 0 ||
+      (system->stab->rhs == NULL && !model->soft.springs && !model->soft.armatures))
+    return;
   /* on the velocity level the rate is not defined before v+ is known: zeros */
-  if (level == PERP_LEVEL_ACCELERATION) perp_constrained_rate(k, v, k->Cdot);
-  if (m->soft.springs || m->soft.armatures) memcpy(k->violation, k->c, (size_t)m->m * sizeof *k->c);
-  const double step = perp_constrained_feedback_step(k, level, h);
-  if (k->stab->rhs != NULL) k->stab->rhs(k->stab_ws, level, step, C, k->Cdot, k->c);
-  if (m->soft.armatures) { /* no feedback acts on them */
-    for (int i = 0; i < m->n_joints; i++)
-      if (m->joint[i].inertial) k->c[m->joint[i].row] = k->violation[m->joint[i].row];
-    if (level == PERP_LEVEL_VELOCITY) constrained_armatures(k, h, v, k->c);
+  if (level == PERP_LEVEL_ACCELERATION) perp_constrained_rate(system, v, system->Cdot);
+  if (model->soft.springs || model->soft.armatures)
+    memcpy(system->violation, system->c, (size_t)model->m * sizeof *system->c);
+  const double step = perp_constrained_feedback_step(system, level, h);
+  if (system->stab->rhs != NULL)
+    system->stab->rhs(system->stab_ws, level, step, C, system->Cdot, system->c);
+  if (model->soft.armatures) { /* no feedback acts on them */
+    for (int joint = 0; joint < model->n_joints; joint++)
+      if (model->joint[joint].inertial)
+        system->c[model->joint[joint].row] = system->violation[model->joint[joint].row];
+    if (level == PERP_LEVEL_VELOCITY) constrained_armatures(system, h, v, system->c);
   }
-  if (!m->soft.springs) return;
-  if (k->S_h != h) set_softness(k, h);
-  for (int i = 0; i < m->m; i++) {
-    if (!perp_row_springs(m, i)) continue;
-    const double b = h * m->soft.stiffness[i] + m->soft.damping[i];
-    k->c[i] = k->violation[i] - (level == PERP_LEVEL_VELOCITY
-                                     ? m->soft.stiffness[i] * C[i] / b
-                                     : (m->soft.stiffness[i] * C[i] / b + k->Cdot[i]) / h);
+  if (!model->soft.springs) return;
+  if (system->S_h != h) set_softness(system, h);
+  for (int i = 0; i < model->m; i++) {
+    if (!perp_row_springs(model, i)) continue;
+    const double b = h * model->soft.stiffness[i] + model->soft.damping[i];
+    system->c[i] = system->violation[i] -
+                   (level == PERP_LEVEL_VELOCITY
+                        ? model->soft.stiffness[i] * C[i] / b
+                        : (model->soft.stiffness[i] * C[i] / b + system->Cdot[i]) / h);
   }
 }
 
 /* ---- life ---- */
 
-void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_arena *a)
+void perp_constrained_layout(perp_constrained *system, const perp_model *model, perp_arena *arena)
 {
   for (int i = 0; i < 2; i++) {
-    perp_eval_layout(&k->eval[i], model, a);
-    k->q_at[i] = PERP_CARVE(a, double, model->nq);
-    k->kept.q[i] = PERP_CARVE(a, double, model->nq);
+    perp_eval_layout(&system->eval[i], model, arena);
+    system->q_at[i] = PERP_CARVE(arena, double, model->nq);
+    system->kept.q[i] = PERP_CARVE(arena, double, model->nq);
   }
-  PERP_DOUBLES(a, model->nv, &k->f, &k->a, &k->zeros);
-  k->q_before = PERP_CARVE(a, double, model->nq);
-  k->v_before = PERP_CARVE(a, double, model->nv);
-  PERP_DOUBLES(a, model->m, &k->c, &k->lambda, &k->kept.lambda, &k->Cdot, &k->violation,
-               &k->impulse);
-  k->S = PERP_CARVE(a, double, model->soft.springs || k->softens ? model->m : 0);
-  k->Ct = PERP_CARVE(a, double, model->driven ? model->m : 0);
+  PERP_DOUBLES(arena, model->nv, &system->f, &system->a, &system->zeros);
+  system->q_before = PERP_CARVE(arena, double, model->nq);
+  system->v_before = PERP_CARVE(arena, double, model->nv);
+  PERP_DOUBLES(arena, model->m, &system->c, &system->lambda, &system->kept.lambda, &system->Cdot,
+               &system->violation, &system->impulse);
+  system->S = PERP_CARVE(arena, double, model->soft.springs || system->softens ? model->m : 0);
+  system->Ct = PERP_CARVE(arena, double, model->driven ? model->m : 0);
 }
 
-perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const perp_model *model,
-                                    const perp_parts *parts, bool keeps_start)
+perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *system,
+                                    const perp_model *model, const perp_parts *parts,
+                                    bool keeps_start)
 {
-  k->ctx = ctx;
-  k->model = model;
-  for (int i = 0; i < 2; i++) perp_eval_init(&k->eval[i], model);
-  k->e = &k->eval[0];
-  memset(k->zeros, 0, (size_t)model->nv * sizeof *k->zeros);
-  memset(k->Cdot, 0, (size_t)model->m * sizeof *k->Cdot);
-  k->stab_sys = (perp_stab_sys){
+  system->ctx = ctx;
+  system->model = model;
+  for (int i = 0; i < 2; i++) perp_eval_init(&system->eval[i], model);
+  system->e = &system->eval[0];
+  memset(system->zeros, 0, (size_t)model->nv * sizeof *system->zeros);
+  memset(system->Cdot, 0, (size_t)model->m * sizeof *system->Cdot);
+  system->stab_sys = (perp_stab_sys){
     .nq = model->nq,
     .nv = model->nv,
     .m = model->m,
-    .user = k,
+    .user = system,
     .error = stab_error,
     .rate = stab_rate,
     .linearize = stab_linearize,
@@ -295,46 +311,47 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
     .impulse = stab_impulse,
     .unweighted = stab_unweighted,
   };
-  perp_constrained_restart(k);
+  perp_constrained_restart(system);
   if (model->soft.springs) { /* with S of a step of 1 s until there is one */
-    set_softness(k, 1);
-    for (int i = 0; i < 2; i++) k->eval[i].blocks.s = k->S;
+    set_softness(system, 1);
+    for (int i = 0; i < 2; i++) system->eval[i].blocks.s = system->S;
   }
-  if (k->softens) {
-    for (int i = 0; i < model->m; i++) k->S[i] = 1;
-    for (int i = 0; i < 2; i++) k->eval[i].blocks.s = k->S;
+  if (system->softens) {
+    for (int i = 0; i < model->m; i++) system->S[i] = 1;
+    for (int i = 0; i < 2; i++) system->eval[i].blocks.s = system->S;
   }
   const perp_ode_control *control = parts->ode.opts; /* of every ODE method the first member */
   if (control != NULL && parts->ode.d != NULL) {
-    k->tol = perp_ode_tol(&parts->ode);
-    k->slack = perp_ode_slack(&parts->ode);
-    k->lags = !(parts->ode.d->caps & PERP_ODE_SYMPLECTIC);
+    system->tol = perp_ode_tol(&parts->ode);
+    system->slack = perp_ode_slack(&parts->ode);
+    system->lags = !(parts->ode.d->caps & PERP_ODE_SYMPLECTIC);
   }
-  k->rate = 1;
+  system->rate = 1;
   if (model->m == 0) return PERP_OK;
-  if (k->coordinates == NULL) PERP_TRY(perp_kkt_create(ctx, &parts->kkt, &k->e->blocks, &k->kkt));
-  k->stab = (const perp_stab_desc *)parts->stab.d;
-  return k->stab->create(ctx, &k->stab_sys, parts->stab.opts, &k->stab_ws);
+  if (system->coordinates == NULL)
+    PERP_TRY(perp_kkt_create(ctx, &parts->kkt, &system->e->blocks, &system->kkt));
+  system->stab = (const perp_stab_desc *)parts->stab.d;
+  return system->stab->create(ctx, &system->stab_sys, parts->stab.opts, &system->stab_ws);
 }
 
-void perp_constrained_destroy(perp_constrained *k)
+void perp_constrained_destroy(perp_constrained *system)
 {
-  perp_kkt_destroy(k->kkt);
-  if (k->stab != NULL) k->stab->destroy(k->stab_ws);
-  free(k->unit);
+  perp_kkt_destroy(system->kkt);
+  if (system->stab != NULL) system->stab->destroy(system->stab_ws);
+  free(system->unit);
 }
 
-void perp_constrained_restart(perp_constrained *k)
+void perp_constrained_restart(perp_constrained *system)
 {
-  k->known[0] = k->known[1] = false;
-  k->factored = NULL;
-  k->start_h = 0;
-  k->drift = k->rest = 0;
-  k->reason = PERP_EXACT;
-  k->status = PERP_OK;
-  k->count = (perp_stats){ .reason = PERP_EXACT, .residual = (double)NAN };
-  k->spent.assembly = k->spent.kkt = k->spent.step = 0;
-  memset(k->lambda, 0, (size_t)k->model->m * sizeof *k->lambda);
+  system->known[0] = system->known[1] = false;
+  system->factored = NULL;
+  system->start_h = 0;
+  system->drift = system->rest = 0;
+  system->reason = PERP_EXACT;
+  system->status = PERP_OK;
+  system->count = (perp_stats){ .reason = PERP_EXACT, .residual = (double)NAN };
+  system->spent.assembly = system->spent.kkt = system->spent.step = 0;
+  memset(system->lambda, 0, (size_t)system->model->m * sizeof *system->lambda);
 }
 
 /* of the fastest point, 1/s */
@@ -342,17 +359,17 @@ static double constrained_fastest(const perp_model *model, const double *v)
 {
   const double size = model->size > 0 ? model->size : 1;
   double rate = 0;
-  for (int b = 0; b < model->n_bodies; b++)
-    rate = fmax(rate, perp_point_speed(model->dim, v + model->nvb * b, size) / size);
+  for (int body = 0; body < model->n_bodies; body++)
+    rate = fmax(rate, perp_point_speed(model->dim, v + model->nvb * body, size) / size);
   return rate;
 }
 
-void perp_constrained_begin(perp_constrained *k, const double *v)
+void perp_constrained_begin(perp_constrained *system, const double *v)
 {
-  const double size = k->model->size > 0 ? k->model->size : 1;
-  k->rate = fmax(sqrt(fabs(perp_model_gravity_at(k->model, 0)) / size),
-                 constrained_fastest(k->model, v));
-  if (!(k->rate > 0)) k->rate = 1;
+  const double size = system->model->size > 0 ? system->model->size : 1;
+  system->rate = fmax(sqrt(fabs(perp_model_gravity_at(system->model, 0)) / size),
+                      constrained_fastest(system->model, v));
+  if (!(system->rate > 0)) system->rate = 1;
 }
 
 perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model, double *q,
@@ -367,292 +384,300 @@ perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model,
 
 /* ---- one state ---- */
 
-void perp_constrained_at(perp_constrained *k, double t, const double *q)
+void perp_constrained_at(perp_constrained *system, double t, const double *q)
 {
-  size_t size = (size_t)k->model->nq * sizeof *q;
-  int i = (int)(k->e - k->eval);
-  if (k->model->sim.dropped != NULL &&
-      k->set != k->model->sim.dropped->set) { /* other rows than before */
-    k->set = k->model->sim.dropped->set;
-    k->known[0] = k->known[1] = false;
-    k->factored = NULL;
-    k->S_h = 0;
+  size_t size = (size_t)system->model->nq * sizeof *q;
+  int i = (int)(system->e - system->eval);
+  if (system->model->sim.dropped != NULL &&
+      system->set != system->model->sim.dropped->set) { /* other rows than before */
+    system->set = system->model->sim.dropped->set;
+    system->known[0] = system->known[1] = false;
+    system->factored = NULL;
+    system->S_h = 0;
   }
-  if (k->model->sim.chain_set != NULL && k->chain_set != *k->model->sim.chain_set) {
-    k->chain_set = *k->model->sim.chain_set; /* other combinations of the same rows */
-    k->known[0] = k->known[1] = false;
-    k->factored = NULL;
+  if (system->model->sim.chain_set != NULL && system->chain_set != *system->model->sim.chain_set) {
+    system->chain_set = *system->model->sim.chain_set; /* other combinations of the same rows */
+    system->known[0] = system->known[1] = false;
+    system->factored = NULL;
   }
   for (int tries = 0; tries < 2; tries++, i = 1 - i)
-    if (k->known[i] && (!k->model->driven || k->eval[i].t == t) &&
-        memcmp(q, k->q_at[i], size) == 0) {
-      k->e = &k->eval[i];
-      k->e->t = t;
+    if (system->known[i] && (!system->model->driven || system->eval[i].t == t) &&
+        memcmp(q, system->q_at[i], size) == 0) {
+      system->e = &system->eval[i];
+      system->e->t = t;
       return;
     }
-  double start = perp_constrained_clock(k);
-  if (k->factored == k->e) i = 1 - i;
-  k->e = &k->eval[i];
-  perp_eval_at(k->e, k->model, t, q);
-  memcpy(k->q_at[i], q, size);
-  k->known[i] = true;
-  k->spent.assembly += perp_constrained_clock(k) - start;
+  double start = perp_constrained_clock(system);
+  if (system->factored == system->e) i = 1 - i;
+  system->e = &system->eval[i];
+  perp_eval_at(system->e, system->model, t, q);
+  memcpy(system->q_at[i], q, size);
+  system->known[i] = true;
+  system->spent.assembly += perp_constrained_clock(system) - start;
 }
 
 /* Do redundant joints contradict each other?  Not when the violation r of J a = c is below 1e-3
  * of its sides, nor when what it moves in the step, r h^2 or r h, is explained by the errors
  * that stabilization feeds back, C + h Cdot, as long as these are below 1e-3 of the size of the
  * model. */
-static bool constrained_contradicts(perp_constrained *k, perp_level level, double h,
+static bool constrained_contradicts(perp_constrained *system, perp_level level, double h,
                                     const double *v)
 {
-  const perp_blocks *B = &k->e->blocks;
-  double *r = k->violation, scale = 0, size = k->model->size, drift = perp_worst(B->m, k->e->C);
+  const perp_blocks *blocks = &system->e->blocks;
+  double *r = system->violation, scale = 0, size = system->model->size,
+         drift = perp_worst(blocks->m, system->e->C);
   if (level == PERP_LEVEL_ACCELERATION) {
-    perp_constrained_rate(k, v, r);
-    drift += h * perp_worst(B->m, r);
+    perp_constrained_rate(system, v, r);
+    drift += h * perp_worst(blocks->m, r);
   }
-  memset(r, 0, (size_t)B->m * sizeof *r);
-  perp_blocks_J(B, 1, k->a, r);
-  for (int i = 0; i < B->m; i++) {
-    scale = fmax(scale, fmax(fabs(r[i]), fabs(k->c[i])));
-    r[i] += (B->s == NULL ? 0 : B->s[i] * k->lambda[i]) - k->c[i];
+  memset(r, 0, (size_t)blocks->m * sizeof *r);
+  perp_blocks_J(blocks, 1, system->a, r);
+  for (int i = 0; i < blocks->m; i++) {
+    scale = fmax(scale, fmax(fabs(r[i]), fabs(system->c[i])));
+    r[i] += (blocks->s == NULL ? 0 : blocks->s[i] * system->lambda[i]) - system->c[i];
   }
-  double worst = perp_worst(B->m, r), reach = level == PERP_LEVEL_ACCELERATION ? h * h : h;
+  double worst = perp_worst(blocks->m, r), reach = level == PERP_LEVEL_ACCELERATION ? h * h : h;
   return worst > 1e-3 * scale &&
          worst * reach > fmin(2 * drift, 1e-3 * size) + 1e-12 * size; /* 1e-12: rounding in C / h */
 }
 
-bool perp_constrained_solve(perp_constrained *k, perp_level level, double h, const double *v)
+bool perp_constrained_solve(perp_constrained *system, perp_level level, double h, const double *v)
 {
-  const perp_model *model = k->model;
+  const perp_model *model = system->model;
   if (model->m == 0) {
-    perp_blocks_Minv(&k->e->blocks, k->f, k->a);
+    perp_blocks_Minv(&system->e->blocks, system->f, system->a);
   } else {
     perp_stats stats;
-    k->status = constrained_factor(k, &stats);
-    if (k->status == PERP_OK && stats.reason >= 0)
-      k->status = constrained_solve(k, k->f, k->c, k->a, k->lambda, &stats);
-    if (stats.reason == PERP_INFEASIBLE && !constrained_contradicts(k, level, h, v)) {
+    system->status = constrained_factor(system, &stats);
+    if (system->status == PERP_OK && stats.reason >= 0)
+      system->status = constrained_solve(system, system->f, system->c, system->a, system->lambda,
+                                         &stats);
+    if (stats.reason == PERP_INFEASIBLE && !constrained_contradicts(system, level, h, v)) {
       stats.reason = PERP_REGULARIZED;
-      k->count.fallbacks++;
+      system->count.fallbacks++;
     }
-    k->reason = stats.reason;
-    if (k->status != PERP_OK || stats.reason < 0) return false;
+    system->reason = stats.reason;
+    if (system->status != PERP_OK || stats.reason < 0) return false;
   }
-  if (perp_all_finite(model->nv, k->a)) return true;
-  k->reason = PERP_NOT_FINITE;
+  if (perp_all_finite(model->nv, system->a)) return true;
+  system->reason = PERP_NOT_FINITE;
   return false;
 }
 
-bool perp_constrained_response(perp_constrained *k, const double *f, const double *c, double *a,
-                               double *lambda)
+bool perp_constrained_response(perp_constrained *system, const double *f, const double *c,
+                               double *a, double *lambda)
 {
-  const perp_model *model = k->model;
+  const perp_model *model = system->model;
   if (model->m == 0) {
-    perp_blocks_Minv(&k->e->blocks, f, a);
+    perp_blocks_Minv(&system->e->blocks, f, a);
     return true;
   }
   perp_stats stats;
   memset(lambda, 0, (size_t)model->m * sizeof *lambda);
-  k->status = constrained_solve(k, f, c, a, lambda, &stats);
-  if (k->status != PERP_OK) return false;
+  system->status = constrained_solve(system, f, c, a, lambda, &stats);
+  if (system->status != PERP_OK) return false;
   if (stats.reason >= 0 || stats.reason == PERP_INFEASIBLE) return true;
-  k->reason = stats.reason;
+  system->reason = stats.reason;
   return false;
 }
 
-void perp_constrained_product(const perp_constrained *k, const double *v, double *x)
+void perp_constrained_product(const perp_constrained *system, const double *v, double *x)
 {
-  memset(x, 0, (size_t)k->model->m * sizeof *x);
-  perp_blocks_J(&k->e->blocks, 1, v, x);
+  memset(x, 0, (size_t)system->model->m * sizeof *x);
+  perp_blocks_J(&system->e->blocks, 1, v, x);
 }
 
-void perp_constrained_rate(const perp_constrained *k, const double *v, double *Cdot)
+void perp_constrained_rate(const perp_constrained *system, const double *v, double *Cdot)
 {
-  perp_constrained_product(k, v, Cdot);
-  for (int i = 0; k->model->driven && i < k->model->m; i++) Cdot[i] += k->e->Ct[i];
+  perp_constrained_product(system, v, Cdot);
+  for (int i = 0; system->model->driven && i < system->model->m; i++) Cdot[i] += system->e->Ct[i];
 }
 
-bool perp_constrained_signals(perp_constrained *k, double t)
+bool perp_constrained_signals(perp_constrained *system, double t)
 {
-  const int n = k->model->driven || k->model->surfaces.belts ? 3 : 1;
+  const int n = system->model->driven || system->model->surfaces.belts ? 3 : 1;
   double y[3];
-  for (int i = 0; i < k->model->signals.n; i++) {
-    perp_signal_at(k->model->signals.list[i], t, y);
+  for (int i = 0; i < system->model->signals.n; i++) {
+    perp_signal_at(system->model->signals.list[i], t, y);
     if (perp_all_finite(n, y)) continue;
-    k->reason = PERP_NOT_FINITE;
+    system->reason = PERP_NOT_FINITE;
     return false;
   }
   return true;
 }
 
-void perp_constrained_driven(perp_constrained *k, double t, double scale, double *c)
+void perp_constrained_driven(perp_constrained *system, double t, double scale, double *c)
 {
-  if (!k->model->driven) return;
-  perp_joints_driven(k->model, k->e, t, k->Ct);
-  for (int i = 0; i < k->model->m; i++) c[i] -= scale * k->Ct[i];
+  if (!system->model->driven) return;
+  perp_joints_driven(system->model, system->e, t, system->Ct);
+  for (int i = 0; i < system->model->m; i++) c[i] -= scale * system->Ct[i];
 }
 
 /* Coordinates: loops are closed, and v is projected on the velocities that q allows, in the metric
  * of M, which takes energy and gives none. */
-static perp_ode_answer constrained_coordinates(perp_constrained *k, double t, double *q, double *v)
+static perp_ode_answer constrained_coordinates(perp_constrained *system, double t, double *q,
+                                               double *v)
 {
-  const int m = k->model->m;
+  const int m = system->model->m;
   double last = HUGE_VAL;
   for (int pass = 0;; pass++) {
     perp_stats stats;
-    perp_constrained_at(k, t, q);
-    perp_constrained_error(k, k->violation);
-    const double worst = perp_worst(m, k->violation);
-    k->status = constrained_factor(k, &stats);
-    if (k->status == PERP_OK && stats.reason < 0) k->reason = stats.reason;
-    if (k->status != PERP_OK || stats.reason < 0) return PERP_ODE_FAILED;
-    if (pass == CLOSINGS || !(worst > CLOSED * k->model->size && worst < 0.9 * last)) break;
-    for (int i = 0; i < m; i++) k->violation[i] *= -1;
-    k->coordinates->solve(k, k->zeros, k->violation, k->a);
-    k->coordinates->retract(k, q, k->a, q);
+    perp_constrained_at(system, t, q);
+    perp_constrained_error(system, system->violation);
+    const double worst = perp_worst(m, system->violation);
+    system->status = constrained_factor(system, &stats);
+    if (system->status == PERP_OK && stats.reason < 0) system->reason = stats.reason;
+    if (system->status != PERP_OK || stats.reason < 0) return PERP_ODE_FAILED;
+    if (pass == CLOSINGS || !(worst > CLOSED * system->model->size && worst < 0.9 * last)) break;
+    for (int i = 0; i < m; i++) system->violation[i] *= -1;
+    system->coordinates->solve(system, system->zeros, system->violation, system->a);
+    system->coordinates->retract(system, q, system->a, q);
     last = worst;
   }
-  memset(k->violation, 0, (size_t)m * sizeof *k->violation);
-  constrained_armatures(k, 0, v, k->violation);
-  perp_blocks_M(&k->e->blocks, v, k->f);
-  k->coordinates->solve(k, k->f, k->violation, v);
+  memset(system->violation, 0, (size_t)m * sizeof *system->violation);
+  constrained_armatures(system, 0, v, system->violation);
+  perp_blocks_M(&system->e->blocks, v, system->f);
+  system->coordinates->solve(system, system->f, system->violation, v);
   return PERP_ODE_CHANGED;
 }
 
 /* At a state with positions and velocities of the model; leave: drift of the size of errors. */
-static perp_ode_answer constrained_close(perp_constrained *k, double t, bool leave, double *q,
+static perp_ode_answer constrained_close(perp_constrained *system, double t, bool leave, double *q,
                                          double *v)
 {
-  const perp_model *model = k->model;
+  const perp_model *model = system->model;
   if (!perp_all_finite(model->nq, q) || !perp_all_finite(model->nv, v)) {
-    k->reason = PERP_NOT_FINITE;
+    system->reason = PERP_NOT_FINITE;
     return PERP_ODE_FAILED;
   }
   if (model->m == 0) return PERP_ODE_OK;
-  perp_constrained_at(k, t, q);
-  perp_constrained_error(k, k->violation);
-  k->drift = perp_worst(model->m, k->violation);
-  memset(k->impulse, 0, (size_t)model->m * sizeof *k->impulse);
-  if (k->coordinates != NULL) return constrained_coordinates(k, t, q, v);
-  if (k->stab->post_step == NULL) return PERP_ODE_OK;
+  perp_constrained_at(system, t, q);
+  perp_constrained_error(system, system->violation);
+  system->drift = perp_worst(model->m, system->violation);
+  memset(system->impulse, 0, (size_t)model->m * sizeof *system->impulse);
+  if (system->coordinates != NULL) return constrained_coordinates(system, t, q, v);
+  if (system->stab->post_step == NULL) return PERP_ODE_OK;
   /* A projection takes the history of a multistep method away, which then starts at order one:
    * drift of the size of its errors is left alone, and the part of it that the last projection did
    * not take (of positions alone, say). */
-  const double slack = k->slack * model->size;
-  if (leave && k->slack != 0 && k->drift <= slack) {
-    perp_constrained_rate(k, v, k->Cdot);
-    const double rate = fmax(k->rate, constrained_fastest(model, v));
-    if (perp_worst(model->m, k->Cdot) <= fmax(slack * rate, 2 * k->rest)) return PERP_ODE_OK;
+  const double slack = system->slack * model->size;
+  if (leave && system->slack != 0 && system->drift <= slack) {
+    perp_constrained_rate(system, v, system->Cdot);
+    const double rate = fmax(system->rate, constrained_fastest(model, v));
+    if (perp_worst(model->m, system->Cdot) <= fmax(slack * rate, 2 * system->rest))
+      return PERP_ODE_OK;
   }
   perp_stats stats = { .reason = PERP_EXACT };
   size_t size_q = (size_t)model->nq * sizeof *q, size_v = (size_t)model->nv * sizeof *v;
-  memcpy(k->q_before, q, size_q);
-  memcpy(k->v_before, v, size_v);
-  k->status = k->stab->post_step(k->stab_ws, t, q, v, &stats);
-  if (k->status == PERP_OK && stats.reason >= 0) {
+  memcpy(system->q_before, q, size_q);
+  memcpy(system->v_before, v, size_v);
+  system->status = system->stab->post_step(system->stab_ws, t, q, v, &stats);
+  if (system->status == PERP_OK && stats.reason >= 0) {
     /* a state within the tolerance of the scheme goes on, and multistep methods with their
      * history */
-    bool same = memcmp(q, k->q_before, size_q) == 0 && memcmp(v, k->v_before, size_v) == 0;
-    if (leave && k->slack > 0) {
-      perp_constrained_at(k, t, q);
-      perp_constrained_rate(k, v, k->Cdot);
-      k->rest = perp_worst(model->m, k->Cdot);
+    bool same = memcmp(q, system->q_before, size_q) == 0 &&
+                memcmp(v, system->v_before, size_v) == 0;
+    if (leave && system->slack > 0) {
+      perp_constrained_at(system, t, q);
+      perp_constrained_rate(system, v, system->Cdot);
+      system->rest = perp_worst(model->m, system->Cdot);
     }
     return same ? PERP_ODE_OK : PERP_ODE_CHANGED;
   }
-  if (stats.reason < 0) k->reason = stats.reason;
+  if (stats.reason < 0) system->reason = stats.reason;
   return PERP_ODE_FAILED;
 }
 
-perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v)
+perp_ode_answer perp_constrained_accept(perp_constrained *system, double t, double *q, double *v)
 {
-  return constrained_close(k, t, true, q, v);
+  return constrained_close(system, t, true, q, v);
 }
 
-perp_ode_answer perp_constrained_onto(perp_constrained *k, double t, double *q, double *v)
+perp_ode_answer perp_constrained_onto(perp_constrained *system, double t, double *q, double *v)
 {
-  const perp_ode_answer answer = constrained_close(k, t, false, q, v);
+  const perp_ode_answer answer = constrained_close(system, t, false, q, v);
   return answer == PERP_ODE_CHANGED ? PERP_ODE_OK : answer;
 }
 
-bool perp_constrained_projects(const perp_constrained *k)
+bool perp_constrained_projects(const perp_constrained *system)
 {
-  return k->stab != NULL && k->stab->post_step != NULL;
+  return system->stab != NULL && system->stab->post_step != NULL;
 }
 
 /* ---- one step ---- */
 
-perp_status perp_constrained_step(perp_ctx *ctx, perp_constrained *k, perp_ode *ode, double t_max,
-                                  perp_step_info *info)
+perp_status perp_constrained_step(perp_ctx *ctx, perp_constrained *system, perp_ode *ode,
+                                  double t_max, perp_step_info *info)
 {
-  double start = perp_constrained_clock(k);
+  double start = perp_constrained_clock(system);
   perp_stats stats = { 0 };
-  k->ctx = ctx;
-  k->reason = PERP_EXACT;
-  k->status = PERP_OK;
+  system->ctx = ctx;
+  system->reason = PERP_EXACT;
+  system->status = PERP_OK;
   perp_ode_stop stop = perp_ode_step(ctx, ode, t_max, &stats);
-  k->spent.step += perp_constrained_clock(k) - start;
+  system->spent.step += perp_constrained_clock(system) - start;
   if (stop == PERP_ODE_STOPPED) {
-    info->reason = k->reason < 0 ? k->reason : stats.reason;
+    info->reason = system->reason < 0 ? system->reason : stats.reason;
     if (info->reason >= 0) info->reason = PERP_INVALID_STATE;
-    if (k->status != PERP_OK) return k->status;
+    if (system->status != PERP_OK) return system->status;
   } else {
-    info->reason = k->reason;
+    info->reason = system->reason;
   }
-  k->count.reason = info->reason;
-  info->drift_pos_pre = k->drift;
+  system->count.reason = info->reason;
+  info->drift_pos_pre = system->drift;
   return PERP_OK;
 }
 
-void perp_constrained_keep(perp_constrained *k)
+void perp_constrained_keep(perp_constrained *system)
 {
-  const size_t size = (size_t)k->model->nq * sizeof *k->q_at[0];
+  const size_t size = (size_t)system->model->nq * sizeof *system->q_at[0];
   for (int i = 0; i < 2; i++) {
-    k->kept.known[i] = k->known[i];
-    k->kept.t[i] = k->eval[i].t;
-    if (k->known[i]) memcpy(k->kept.q[i], k->q_at[i], size);
+    system->kept.known[i] = system->known[i];
+    system->kept.t[i] = system->eval[i].t;
+    if (system->known[i]) memcpy(system->kept.q[i], system->q_at[i], size);
   }
-  k->kept.current = (int)(k->e - k->eval);
-  k->kept.factored = k->factored != NULL ? (int)(k->factored - k->eval) : -1;
-  memcpy(k->kept.lambda, k->lambda, (size_t)k->model->m * sizeof *k->lambda);
-  k->kept.reason = k->reason;
-  k->kept.status = k->status;
-  k->kept.count = k->count;
+  system->kept.current = (int)(system->e - system->eval);
+  system->kept.factored = system->factored != NULL ? (int)(system->factored - system->eval) : -1;
+  memcpy(system->kept.lambda, system->lambda, (size_t)system->model->m * sizeof *system->lambda);
+  system->kept.reason = system->reason;
+  system->kept.status = system->status;
+  system->kept.count = system->count;
 }
 
-void perp_constrained_put_back(perp_constrained *k)
+void perp_constrained_put_back(perp_constrained *system)
 {
-  const size_t size = (size_t)k->model->nq * sizeof *k->q_at[0];
-  bool moved = k->kept.factored < 0 || k->factored != &k->eval[k->kept.factored];
+  const size_t size = (size_t)system->model->nq * sizeof *system->q_at[0];
+  bool moved = system->kept.factored < 0 ||
+               system->factored != &system->eval[system->kept.factored];
   for (int i = 0; i < 2; i++) {
-    k->known[i] = k->kept.known[i];
-    const bool same = !k->model->driven || k->eval[i].t == k->kept.t[i];
-    if (same) k->eval[i].t = k->kept.t[i];
-    if (!k->known[i] || (same && memcmp(k->q_at[i], k->kept.q[i], size) == 0)) continue;
-    perp_eval_at(&k->eval[i], k->model, k->kept.t[i], k->kept.q[i]);
-    memcpy(k->q_at[i], k->kept.q[i], size);
-    moved = moved || i == k->kept.factored;
+    system->known[i] = system->kept.known[i];
+    const bool same = !system->model->driven || system->eval[i].t == system->kept.t[i];
+    if (same) system->eval[i].t = system->kept.t[i];
+    if (!system->known[i] || (same && memcmp(system->q_at[i], system->kept.q[i], size) == 0))
+      continue;
+    perp_eval_at(&system->eval[i], system->model, system->kept.t[i], system->kept.q[i]);
+    memcpy(system->q_at[i], system->kept.q[i], size);
+    moved = moved || i == system->kept.factored;
   }
-  if (moved) k->factored = NULL;
-  if (moved && k->kept.factored >= 0) {
+  if (moved) system->factored = NULL;
+  if (moved && system->kept.factored >= 0) {
     perp_stats stats;
-    k->e = &k->eval[k->kept.factored];
-    constrained_factor(k, &stats); /* as it was made before */
+    system->e = &system->eval[system->kept.factored];
+    constrained_factor(system, &stats); /* as it was made before */
   }
-  k->e = &k->eval[k->kept.current];
-  memcpy(k->lambda, k->kept.lambda, (size_t)k->model->m * sizeof *k->lambda);
-  k->reason = k->kept.reason;
-  k->status = k->kept.status;
-  k->count = k->kept.count;
+  system->e = &system->eval[system->kept.current];
+  memcpy(system->lambda, system->kept.lambda, (size_t)system->model->m * sizeof *system->lambda);
+  system->reason = system->kept.reason;
+  system->status = system->kept.status;
+  system->count = system->kept.count;
 }
 
-void perp_constrained_timing(perp_constrained *k, bool on, perp_times *times)
+void perp_constrained_timing(perp_constrained *system, bool on, perp_times *times)
 {
   if (times != NULL)
-    *times = (perp_times){ .assembly = k->spent.assembly,
-                           .kkt = k->spent.kkt,
-                           .integrate = k->spent.step - k->spent.assembly - k->spent.kkt };
-  k->timing = on;
+    *times = (perp_times){ .assembly = system->spent.assembly,
+                           .kkt = system->spent.kkt,
+                           .integrate = system->spent.step - system->spent.assembly -
+                                        system->spent.kkt };
+  system->timing = on;
 }

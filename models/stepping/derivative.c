@@ -31,101 +31,111 @@ static const double NOISE = 1e-9;
 
 /* ---- columns ---- */
 
-bool perp_derivative_acts(const perp_derivative *d, int j, perp_gradient_kind kind)
+bool perp_derivative_acts(const perp_derivative *derivative, int j, perp_gradient_kind kind)
 {
-  return d->wrt[j].kind == kind && !d->held[j];
+  return derivative->wrt[j].kind == kind && !derivative->held[j];
 }
 
 /* A natural size of the parameter of column j; 0: it is no parameter of the model, or is held. */
-static double derivative_scale(const perp_derivative *d, int j)
+static double derivative_scale(const perp_derivative *derivative, int j)
 {
-  const perp_model *m = d->model;
-  if (perp_derivative_acts(d, j, PERP_GRADIENT_MASS)) return m->inertia[d->wrt[j].index].mass;
-  if (perp_derivative_acts(d, j, PERP_GRADIENT_GRAVITY)) return fmax(fabs(m->gravity), 1);
-  return perp_derivative_acts(d, j, PERP_GRADIENT_TARGET) ? 1 : 0;
+  const perp_model *model = derivative->model;
+  if (perp_derivative_acts(derivative, j, PERP_GRADIENT_MASS))
+    return model->inertia[derivative->wrt[j].index].mass;
+  if (perp_derivative_acts(derivative, j, PERP_GRADIENT_GRAVITY))
+    return fmax(fabs(model->gravity), 1);
+  return perp_derivative_acts(derivative, j, PERP_GRADIENT_TARGET) ? 1 : 0;
 }
 
-double perp_derivative_eps(const perp_derivative *d, int j, const double *dq, const double *dv)
+double perp_derivative_eps(const perp_derivative *derivative, int j, const double *dq,
+                           const double *dv)
 {
-  const perp_model *m = d->model;
-  const double scale = derivative_scale(d, j);
+  const perp_model *model = derivative->model;
+  const double scale = derivative_scale(derivative, j);
   double most = scale > 0 ? 1 / scale : 0;
-  for (int i = 0; i < m->nv; i++) {
-    const bool moves = i % m->nvb < m->dim; /* else it turns */
-    if (dq != NULL) most = fmax(most, fabs(dq[i]) / (moves ? d->length : 1));
-    if (dv != NULL) most = fmax(most, fabs(dv[i]) * (moves ? 1 : d->length) / d->speed);
+  for (int i = 0; i < model->nv; i++) {
+    const bool moves = i % model->nvb < model->dim; /* else it turns */
+    if (dq != NULL) most = fmax(most, fabs(dq[i]) / (moves ? derivative->length : 1));
+    if (dv != NULL)
+      most = fmax(most, fabs(dv[i]) * (moves ? 1 : derivative->length) / derivative->speed);
   }
   return most > 0 ? MOVE / most : 0;
 }
 
-const perp_model *perp_derivative_model(perp_derivative *d, int j, double eps)
+const perp_model *perp_derivative_model(perp_derivative *derivative, int j, double eps)
 {
-  const perp_model *m = d->model;
-  const int i = d->wrt[j].index;
-  if (derivative_scale(d, j) == 0) return m;
-  d->varied = *m;
-  switch (d->wrt[j].kind) {
+  const perp_model *model = derivative->model;
+  const int i = derivative->wrt[j].index;
+  if (derivative_scale(derivative, j) == 0) return model;
+  derivative->varied = *model;
+  switch (derivative->wrt[j].kind) {
   case PERP_GRADIENT_MASS:
-    d->varied.inertia = d->inertia;
-    d->inertia[i] = m->inertia[i];
-    d->inertia[i].mass += eps;
-    for (int k = 0; k < 9; k++) d->inertia[i].I[k] *= d->inertia[i].mass / m->inertia[i].mass;
-    for (int k = 0; k < 9; k++) d->inertia[i].Iinv[k] *= m->inertia[i].mass / d->inertia[i].mass;
+    derivative->varied.inertia = derivative->inertia;
+    derivative->inertia[i] = model->inertia[i];
+    derivative->inertia[i].mass += eps;
+    for (int k = 0; k < 9; k++)
+      derivative->inertia[i].I[k] *= derivative->inertia[i].mass / model->inertia[i].mass;
+    for (int k = 0; k < 9; k++)
+      derivative->inertia[i].Iinv[k] *= model->inertia[i].mass / derivative->inertia[i].mass;
     break;
   case PERP_GRADIENT_GRAVITY:
-    d->varied.gravity += eps;
+    derivative->varied.gravity += eps;
     break;
   case PERP_GRADIENT_TARGET:
-    d->varied.drive_def = d->drive;
-    d->drive[i] = m->drive_def[i];
-    *(m->drive_def[i].stiffness > 0 ? &d->drive[i].target : &d->drive[i].velocity) += eps;
+    derivative->varied.drive_def = derivative->drive;
+    derivative->drive[i] = model->drive_def[i];
+    *(model->drive_def[i].stiffness > 0 ? &derivative->drive[i].target
+                                        : &derivative->drive[i].velocity) += eps;
     break;
   default:
     break;
   }
-  return &d->varied;
+  return &derivative->varied;
 }
 
 /* Copies are as the model again. */
-static void derivative_model_back(perp_derivative *d, int j)
+static void derivative_model_back(perp_derivative *derivative, int j)
 {
-  const int i = d->wrt[j].index;
-  if (d->wrt[j].kind == PERP_GRADIENT_MASS) d->inertia[i] = d->model->inertia[i];
-  if (d->wrt[j].kind == PERP_GRADIENT_TARGET) d->drive[i] = d->model->drive_def[i];
+  const int i = derivative->wrt[j].index;
+  if (derivative->wrt[j].kind == PERP_GRADIENT_MASS)
+    derivative->inertia[i] = derivative->model->inertia[i];
+  if (derivative->wrt[j].kind == PERP_GRADIENT_TARGET)
+    derivative->drive[i] = derivative->model->drive_def[i];
 }
 
-void perp_derivative_move(perp_derivative *d, bool numbers, const double *q, double h,
+void perp_derivative_move(perp_derivative *derivative, bool numbers, const double *q, double h,
                           const double *x, const double *dx, const double *q_end, double *dq)
 {
-  const perp_model *m = d->model;
+  const perp_model *model = derivative->model;
   double most = 0;
-  for (int i = 0; i < m->nv; i++) {
+  for (int i = 0; i < model->nv; i++) {
     most = fmax(most, fmax(fabs(dq[i]), fabs(h * dx[i])));
-    d->sum[i] = 0;
+    derivative->sum[i] = 0;
   }
   const double eps = most > 0 ? MOVE / most : 0;
   for (int p = 0; p < PERP_DERIVATIVE_POINTS && eps > 0; p++) {
     const double by = eps * perp_derivative_at[p];
-    for (int i = 0; i < m->nv; i++) d->x_at[i] = by * dq[i];
-    perp_model_retract(m, q, d->x_at, d->q_at);
-    for (int i = 0; i < m->nv; i++) d->x_at[i] = x[i] + by * dx[i];
+    for (int i = 0; i < model->nv; i++) derivative->x_at[i] = by * dq[i];
+    perp_model_retract(model, q, derivative->x_at, derivative->q_at);
+    for (int i = 0; i < model->nv; i++) derivative->x_at[i] = x[i] + by * dx[i];
     if (numbers) {
-      perp_model_qdot(m, d->q_at, d->x_at, d->rate_at);
-      for (int i = 0; i < m->nq; i++) d->q_at[i] += h * d->rate_at[i];
-      perp_model_project(m, d->q_at);
+      perp_model_qdot(model, derivative->q_at, derivative->x_at, derivative->rate_at);
+      for (int i = 0; i < model->nq; i++) derivative->q_at[i] += h * derivative->rate_at[i];
+      perp_model_project(model, derivative->q_at);
     } else {
-      for (int i = 0; i < m->nv; i++) d->x_at[i] *= h;
-      perp_model_retract(m, d->q_at, d->x_at, d->q_at);
+      for (int i = 0; i < model->nv; i++) derivative->x_at[i] *= h;
+      perp_model_retract(model, derivative->q_at, derivative->x_at, derivative->q_at);
     }
-    perp_model_difference(m, q_end, d->q_at, d->x_at);
-    for (int i = 0; i < m->nv; i++) d->sum[i] += perp_derivative_weight[p] / eps * d->x_at[i];
+    perp_model_difference(model, q_end, derivative->q_at, derivative->x_at);
+    for (int i = 0; i < model->nv; i++)
+      derivative->sum[i] += perp_derivative_weight[p] / eps * derivative->x_at[i];
   }
-  memcpy(dq, d->sum, (size_t)m->nv * sizeof *dq);
+  memcpy(dq, derivative->sum, (size_t)model->nv * sizeof *dq);
 }
 
-void perp_derivative_worse(perp_derivative *d, perp_gradient_verdict verdict)
+void perp_derivative_worse(perp_derivative *derivative, perp_gradient_verdict verdict)
 {
-  if (verdict > d->verdict) d->verdict = verdict;
+  if (verdict > derivative->verdict) derivative->verdict = verdict;
 }
 
 /* s and what a row says: the side on which both hold */
@@ -136,85 +146,88 @@ static perp_gradient_side derivative_meet(perp_gradient_side s, perp_gradient_si
   return PERP_GRADIENT_NEITHER;
 }
 
-perp_status perp_derivative_note(perp_ctx *ctx, perp_derivative *d, perp_gradient_row row,
+perp_status perp_derivative_note(perp_ctx *ctx, perp_derivative *derivative, perp_gradient_row row,
                                  bool acts)
 {
-  if (d->n_rows == d->rows_cap) {
-    const int cap = d->rows_cap + d->rows_cap / 2 + 16;
-    perp_gradient_row *more = realloc(d->row, (size_t)cap * sizeof *more);
+  if (derivative->n_rows == derivative->rows_cap) {
+    const int cap = derivative->rows_cap + derivative->rows_cap / 2 + 16;
+    perp_gradient_row *more = realloc(derivative->row, (size_t)cap * sizeof *more);
     if (more == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", cap);
-    d->row = more;
-    d->rows_cap = cap;
+    derivative->row = more;
+    derivative->rows_cap = cap;
   }
   row.acts = acts;
-  d->row[d->n_rows++] = row;
+  derivative->row[derivative->n_rows++] = row;
   if (acts)
-    perp_derivative_worse(d, row.cause == PERP_GRADIENT_STRIKES ? PERP_GRADIENT_JUMP
-                                                                : PERP_GRADIENT_KINK);
+    perp_derivative_worse(derivative, row.cause == PERP_GRADIENT_STRIKES ? PERP_GRADIENT_JUMP
+                                                                         : PERP_GRADIENT_KINK);
   return PERP_OK;
 }
 
-perp_status perp_derivative_kink(perp_ctx *ctx, perp_derivative *d, const perp_gradient_row *row,
-                                 const double *margins)
+perp_status perp_derivative_kink(perp_ctx *ctx, perp_derivative *derivative,
+                                 const perp_gradient_row *row, const double *margins)
 {
   bool acts = margins == NULL;
-  for (int j = 0; j < d->n; j++) {
+  for (int j = 0; j < derivative->n; j++) {
     if (margins != NULL && margins[j] == 0) continue;
     acts = true;
-    d->side[j] = derivative_meet(d->side[j], margins == NULL  ? PERP_GRADIENT_NEITHER
-                                             : margins[j] > 0 ? PERP_GRADIENT_RIGHT
-                                                              : PERP_GRADIENT_LEFT);
+    derivative->side[j] = derivative_meet(derivative->side[j],
+                                          margins == NULL  ? PERP_GRADIENT_NEITHER
+                                          : margins[j] > 0 ? PERP_GRADIENT_RIGHT
+                                                           : PERP_GRADIENT_LEFT);
   }
-  return perp_derivative_note(ctx, d, *row, acts);
+  return perp_derivative_note(ctx, derivative, *row, acts);
 }
 
 /* ---- further rows ---- */
 
-static void derivative_layout(void *user, perp_arena *a)
+static void derivative_layout(void *user, perp_arena *arena)
 {
-  perp_derivative *d = user;
-  perp_derivative_rows *s = d->rows;
-  const size_t nv = (size_t)d->model->nv, n = (size_t)d->room, k = (size_t)d->margin_room,
-               r = nv + (size_t)d->model->m + n + k;
-  PERP_DOUBLES(a, nv * n, &s->G, &s->B, &s->Y);
-  PERP_DOUBLES(a, n * n, &s->D, &s->A, &s->LU, &s->U, &s->V);
-  s->Bm = PERP_CARVE(a, double, nv *k);
-  s->unit = PERP_CARVE(a, double, k);
-  s->Dm = PERP_CARVE(a, double, n *k);
-  s->scale = PERP_CARVE(a, double, 2 * n);
-  s->work = PERP_CARVE(a, double, 8 * n + 64);
-  s->pivot = PERP_CARVE(a, int, 2 * n);
-  PERP_DOUBLES(a, n, &s->sigma, &s->mu);
-  PERP_DOUBLES(a, r, &d->r, &d->rho);
-  d->margin = PERP_CARVE(a, double, k *(size_t)d->n);
+  perp_derivative *derivative = user;
+  perp_derivative_rows *rows = derivative->rows;
+  const size_t nv = (size_t)derivative->model->nv, n = (size_t)derivative->room,
+               k = (size_t)derivative->margin_room, r = nv + (size_t)derivative->model->m + n + k;
+  PERP_DOUBLES(arena, nv * n, &rows->G, &rows->B, &rows->Y);
+  PERP_DOUBLES(arena, n * n, &rows->D, &rows->A, &rows->LU, &rows->U, &rows->V);
+  rows->Bm = PERP_CARVE(arena, double, nv *k);
+  rows->unit = PERP_CARVE(arena, double, k);
+  rows->Dm = PERP_CARVE(arena, double, n *k);
+  rows->scale = PERP_CARVE(arena, double, 2 * n);
+  rows->work = PERP_CARVE(arena, double, 8 * n + 64);
+  rows->pivot = PERP_CARVE(arena, int, 2 * n);
+  PERP_DOUBLES(arena, n, &rows->sigma, &rows->mu);
+  PERP_DOUBLES(arena, r, &derivative->r, &derivative->rho);
+  derivative->margin = PERP_CARVE(arena, double, k *(size_t)derivative->n);
 }
 
-perp_status perp_derivative_room(perp_ctx *ctx, perp_derivative *d, int n, int margins)
+perp_status perp_derivative_room(perp_ctx *ctx, perp_derivative *derivative, int n, int margins)
 {
-  perp_derivative_rows *s = d->rows;
-  if (n > d->room || margins > d->margin_room || d->r == NULL) {
-    perp_arena_free(&d->grown);
-    d->grown = (perp_arena){ 0 };
-    d->room = n > d->room ? n + n / 2 : d->room;
-    d->margin_room = margins > d->margin_room ? margins + margins / 2 + 8 : d->margin_room;
-    const perp_status status = perp_arena_layout(ctx, &d->grown, derivative_layout, d);
+  perp_derivative_rows *rows = derivative->rows;
+  if (n > derivative->room || margins > derivative->margin_room || derivative->r == NULL) {
+    perp_arena_free(&derivative->grown);
+    derivative->grown = (perp_arena){ 0 };
+    derivative->room = n > derivative->room ? n + n / 2 : derivative->room;
+    derivative->margin_room = margins > derivative->margin_room ? margins + margins / 2 + 8
+                                                                : derivative->margin_room;
+    const perp_status status = perp_arena_layout(ctx, &derivative->grown, derivative_layout,
+                                                 derivative);
     if (status != PERP_OK) {
-      d->room = d->margin_room = 0;
-      d->r = NULL;
+      derivative->room = derivative->margin_room = 0;
+      derivative->r = NULL;
       return status;
     }
   }
-  const size_t nv = (size_t)d->model->nv, size = (size_t)n, k = (size_t)margins;
-  s->n = n;
-  s->margins = margins;
-  s->deficient = false;
+  const size_t nv = (size_t)derivative->model->nv, size = (size_t)n, k = (size_t)margins;
+  rows->n = n;
+  rows->margins = margins;
+  rows->deficient = false;
   if (n > 0) {
-    memset(s->G, 0, nv * size * sizeof *s->G);
-    memset(s->B, 0, nv * size * sizeof *s->B);
-    memset(s->D, 0, size * size * sizeof *s->D);
+    memset(rows->G, 0, nv * size * sizeof *rows->G);
+    memset(rows->B, 0, nv * size * sizeof *rows->B);
+    memset(rows->D, 0, size * size * sizeof *rows->D);
   }
-  if (k > 0) memset(s->Bm, 0, nv * k * sizeof *s->Bm);
-  if (k > 0 && n > 0) memset(s->Dm, 0, size * k * sizeof *s->Dm);
+  if (k > 0) memset(rows->Bm, 0, nv * k * sizeof *rows->Bm);
+  if (k > 0 && n > 0) memset(rows->Dm, 0, size * k * sizeof *rows->Dm);
   return PERP_OK;
 }
 
@@ -226,79 +239,80 @@ static double derivative_dot(int n, const double *x, const double *y)
 }
 
 /* Rows and columns of A of equal size, and its LU; or its singular values. */
-static bool derivative_factor(perp_derivative_rows *s)
+static bool derivative_factor(perp_derivative_rows *rows)
 {
-  const int n = s->n;
-  double *row = s->scale, *column = s->scale + n, rcond = 0;
+  const int n = rows->n;
+  double *row = rows->scale, *column = rows->scale + n, rcond = 0;
   for (int i = 0; i < n; i++) {
     double most = 0;
-    for (int j = 0; j < n; j++) most = fmax(most, fabs(s->A[i + n * j]));
+    for (int j = 0; j < n; j++) most = fmax(most, fabs(rows->A[i + n * j]));
     row[i] = most > 0 ? 1 / most : 1;
   }
   for (int j = 0; j < n; j++) {
     double most = 0;
-    for (int i = 0; i < n; i++) most = fmax(most, row[i] * fabs(s->A[i + n * j]));
+    for (int i = 0; i < n; i++) most = fmax(most, row[i] * fabs(rows->A[i + n * j]));
     column[j] = most > 0 ? 1 / most : 1;
-    for (int i = 0; i < n; i++) s->A[i + n * j] *= row[i] * column[j];
+    for (int i = 0; i < n; i++) rows->A[i + n * j] *= row[i] * column[j];
   }
-  if (!perp_all_finite(n * n, s->A)) return false;
-  memcpy(s->LU, s->A, (size_t)n * (size_t)n * sizeof *s->LU);
+  if (!perp_all_finite(n * n, rows->A)) return false;
+  memcpy(rows->LU, rows->A, (size_t)n * (size_t)n * sizeof *rows->LU);
   double norm = 0;
   for (int j = 0; j < n; j++) {
     double sum = 0;
-    for (int i = 0; i < n; i++) sum += fabs(s->A[i + n * j]);
+    for (int i = 0; i < n; i++) sum += fabs(rows->A[i + n * j]);
     norm = fmax(norm, sum);
   }
-  if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, s->LU, n, s->pivot) == 0)
-    LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', n, s->LU, n, norm, &rcond, s->work, s->pivot + n);
-  s->deficient = !(rcond > RCOND);
-  if (!s->deficient) return true;
-  memcpy(s->LU, s->A, (size_t)n * (size_t)n * sizeof *s->LU);
-  return LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'A', 'A', n, n, s->LU, n, s->sigma, s->U, n, s->V, n,
-                             s->work, 8 * n + 64) == 0;
+  if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, rows->LU, n, rows->pivot) == 0)
+    LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', n, rows->LU, n, norm, &rcond, rows->work,
+                        rows->pivot + n);
+  rows->deficient = !(rcond > RCOND);
+  if (!rows->deficient) return true;
+  memcpy(rows->LU, rows->A, (size_t)n * (size_t)n * sizeof *rows->LU);
+  return LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'A', 'A', n, n, rows->LU, n, rows->sigma, rows->U, n,
+                             rows->V, n, rows->work, 8 * n + 64) == 0;
 }
 
 /* mu of A mu = rhs (in place), and how much of its terms a row is off; terms [n] */
-static double derivative_back(perp_derivative_rows *s, const double *rhs, const double *terms)
+static double derivative_back(perp_derivative_rows *rows, const double *rhs, const double *terms)
 {
-  const int n = s->n;
-  double off = 0, largest = 0, *b = s->work, *z = s->work + n;
-  for (int i = 0; i < n; i++) b[i] = s->scale[i] * rhs[i];
-  if (!s->deficient) {
-    memcpy(s->mu, b, (size_t)n * sizeof *b);
-    LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, s->LU, n, s->pivot, s->mu, n);
+  const int n = rows->n;
+  double off = 0, largest = 0, *b = rows->work, *z = rows->work + n;
+  for (int i = 0; i < n; i++) b[i] = rows->scale[i] * rhs[i];
+  if (!rows->deficient) {
+    memcpy(rows->mu, b, (size_t)n * sizeof *b);
+    LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, rows->LU, n, rows->pivot, rows->mu, n);
   } else {
-    memset(s->mu, 0, (size_t)n * sizeof *s->mu);
-    for (int k = 0; k < n && s->sigma[k] > RANK * s->sigma[0]; k++) {
-      const double part = derivative_dot(n, s->U + n * k, b) / s->sigma[k];
-      for (int i = 0; i < n; i++) s->mu[i] += part * s->V[k + n * i];
+    memset(rows->mu, 0, (size_t)n * sizeof *rows->mu);
+    for (int k = 0; k < n && rows->sigma[k] > RANK * rows->sigma[0]; k++) {
+      const double part = derivative_dot(n, rows->U + n * k, b) / rows->sigma[k];
+      for (int i = 0; i < n; i++) rows->mu[i] += part * rows->V[k + n * i];
     }
     for (int i = 0; i < n; i++) z[i] = -b[i];
     for (int j = 0; j < n; j++)
-      for (int i = 0; i < n; i++) z[i] += s->A[i + n * j] * s->mu[j];
+      for (int i = 0; i < n; i++) z[i] += rows->A[i + n * j] * rows->mu[j];
     for (int i = 0; i < n; i++) {
       off = fmax(off, fabs(z[i]));
-      largest = fmax(largest, s->scale[i] * terms[i]);
+      largest = fmax(largest, rows->scale[i] * terms[i]);
     }
   }
-  for (int i = 0; i < n; i++) s->mu[i] *= s->scale[n + i];
+  for (int i = 0; i < n; i++) rows->mu[i] *= rows->scale[n + i];
   return largest > 0 ? off / largest : 0;
 }
 
 /* Does a change of mu that the rows do not see change x? */
-static bool derivative_ambiguous(const perp_derivative_rows *s, int nv, double *sum)
+static bool derivative_ambiguous(const perp_derivative_rows *rows, int nv, double *sum)
 {
-  const int n = s->n;
+  const int n = rows->n;
   for (int k = 0; k < n; k++) {
     double terms = 0, most = 0;
-    if (s->sigma[k] > RANK * s->sigma[0]) continue;
+    if (rows->sigma[k] > RANK * rows->sigma[0]) continue;
     memset(sum, 0, (size_t)nv * sizeof *sum);
     for (int i = 0; i < n; i++) {
-      const double z = s->V[k + n * i] * s->scale[n + i];
+      const double z = rows->V[k + n * i] * rows->scale[n + i];
       double size = 0;
       for (int l = 0; l < nv; l++) {
-        sum[l] += z * s->Y[nv * i + l];
-        size = fmax(size, fabs(z * s->Y[nv * i + l]));
+        sum[l] += z * rows->Y[nv * i + l];
+        size = fmax(size, fabs(z * rows->Y[nv * i + l]));
       }
       terms += size;
     }
@@ -310,107 +324,114 @@ static bool derivative_ambiguous(const perp_derivative_rows *s, int nv, double *
 
 /* ---- the system ---- */
 
-/* d->rho: the derivative of the equations along column j; false: it is zero. */
-static bool derivative_along(perp_derivative *d, const perp_derivative_stage *s, int j)
+/* derivative->rho: the derivative of the equations along column j; false: it is zero. */
+static bool derivative_along(perp_derivative *derivative, const perp_derivative_stage *stage, int j)
 {
-  const perp_model *m = d->model;
-  const int nq = s->flat ? m->nq : m->nv, size = m->nv + m->m + d->rows->n + d->rows->margins;
-  const double *dq = s->dq + (size_t)nq * (size_t)j, *dv = s->dv + (size_t)m->nv * (size_t)j;
+  const perp_model *model = derivative->model;
+  const int nq = stage->flat ? model->nq : model->nv,
+            size = model->nv + model->m + derivative->rows->n + derivative->rows->margins;
+  const double *dq = stage->dq + (size_t)nq * (size_t)j,
+               *dv = stage->dv + (size_t)model->nv * (size_t)j;
   double eps = 0, most = 0;
-  if (s->flat) {
-    for (int i = 0; i < nq; i++) most = fmax(most, fabs(dq[i]) / fmin(1, d->length));
-    eps = perp_derivative_eps(d, j, NULL, dv);
+  if (stage->flat) {
+    for (int i = 0; i < nq; i++) most = fmax(most, fabs(dq[i]) / fmin(1, derivative->length));
+    eps = perp_derivative_eps(derivative, j, NULL, dv);
     eps = most > 0 ? (eps > 0 ? fmin(eps, MOVE / most) : MOVE / most) : eps;
   } else {
-    eps = perp_derivative_eps(d, j, dq, dv);
+    eps = perp_derivative_eps(derivative, j, dq, dv);
   }
   const bool plain = eps == 0; /* forces and friction alone: they are linear */
-  d->peak[j] = fmax(d->peak[j], plain ? 1 : MOVE / eps);
-  memset(d->rho, 0, (size_t)size * sizeof *d->rho);
-  if (plain && !perp_derivative_acts(d, j, PERP_GRADIENT_FORCE) &&
-      !perp_derivative_acts(d, j, PERP_GRADIENT_FRICTION))
+  derivative->peak[j] = fmax(derivative->peak[j], plain ? 1 : MOVE / eps);
+  memset(derivative->rho, 0, (size_t)size * sizeof *derivative->rho);
+  if (plain && !perp_derivative_acts(derivative, j, PERP_GRADIENT_FORCE) &&
+      !perp_derivative_acts(derivative, j, PERP_GRADIENT_FRICTION))
     return false;
   for (int p = plain ? 1 : 0; p < (plain ? 3 : PERP_DERIVATIVE_POINTS); p++) {
     const double by = (plain ? 1 : eps) * perp_derivative_at[p],
                  weight = plain ? 0.5 * perp_derivative_at[p] : perp_derivative_weight[p] / eps;
-    for (int i = 0; i < m->nv && !s->flat; i++) d->x_at[i] = by * dq[i];
-    if (s->flat)
-      for (int i = 0; i < nq; i++) d->q_at[i] = s->q[i] + by * dq[i];
+    for (int i = 0; i < model->nv && !stage->flat; i++) derivative->x_at[i] = by * dq[i];
+    if (stage->flat)
+      for (int i = 0; i < nq; i++) derivative->q_at[i] = stage->q[i] + by * dq[i];
     else
-      perp_model_retract(m, s->q, d->x_at, d->q_at);
-    for (int i = 0; i < m->nv; i++) d->v_at[i] = s->v[i] + by * dv[i];
-    memset(d->r, 0, (size_t)size * sizeof *d->r);
-    s->residual(s->user, perp_derivative_model(d, j, by), j, by, d->q_at, d->v_at, d->r);
-    derivative_model_back(d, j);
-    for (int i = 0; i < size; i++) d->rho[i] += weight * d->r[i];
+      perp_model_retract(model, stage->q, derivative->x_at, derivative->q_at);
+    for (int i = 0; i < model->nv; i++) derivative->v_at[i] = stage->v[i] + by * dv[i];
+    memset(derivative->r, 0, (size_t)size * sizeof *derivative->r);
+    stage->residual(stage->user, perp_derivative_model(derivative, j, by), j, by, derivative->q_at,
+                    derivative->v_at, derivative->r);
+    derivative_model_back(derivative, j);
+    for (int i = 0; i < size; i++) derivative->rho[i] += weight * derivative->r[i];
   }
   return true;
 }
 
-/* x of column j, from d->rho. */
-static bool derivative_column(perp_derivative *d, const perp_derivative_stage *stage, int j,
-                              double *conflict)
+/* x of column j, from derivative->rho. */
+static bool derivative_column(perp_derivative *derivative, const perp_derivative_stage *stage,
+                              int j, double *conflict)
 {
-  perp_derivative_rows *s = d->rows;
-  const int nv = d->model->nv, m = d->model->m, n = s->n;
-  double *x = d->x + (size_t)nv * (size_t)j, *rho = d->rho;
+  perp_derivative_rows *rows = derivative->rows;
+  const int nv = derivative->model->nv, m = derivative->model->m, n = rows->n;
+  double *x = derivative->x + (size_t)nv * (size_t)j, *rho = derivative->rho;
   for (int i = 0; i < nv + m; i++) rho[i] = -rho[i];
-  if (!perp_constrained_response(stage->k, rho, rho + nv, x, d->lambda)) return false;
-  double *rhs = rho + nv + m, *terms = d->r;
+  if (!perp_constrained_response(stage->k, rho, rho + nv, x, derivative->lambda)) return false;
+  double *rhs = rho + nv + m, *terms = derivative->r;
   for (int i = 0; i < n; i++) {
-    const double *b = s->B + (size_t)nv * (size_t)i;
-    terms[i] = fmax(fabs(rhs[i]), NOISE / CONFLICT * d->speed * d->peak[j]);
+    const double *b = rows->B + (size_t)nv * (size_t)i;
+    terms[i] = fmax(fabs(rhs[i]), NOISE / CONFLICT * derivative->speed * derivative->peak[j]);
     for (int k = 0; k < nv; k++) terms[i] += fabs(b[k] * x[k]);
     rhs[i] = -rhs[i] - derivative_dot(nv, b, x);
   }
-  *conflict = n > 0 ? derivative_back(s, rhs, terms) : 0;
+  *conflict = n > 0 ? derivative_back(rows, rhs, terms) : 0;
   for (int i = 0; i < n; i++)
-    for (int k = 0; k < nv; k++) x[k] += s->Y[(size_t)nv * (size_t)i + (size_t)k] * s->mu[i];
-  for (int i = 0; i < s->margins; i++) {
-    const double *b = s->Bm + (size_t)nv * (size_t)i;
-    double sum = rho[nv + m + n + i], size = fabs(sum);
+    for (int k = 0; k < nv; k++) x[k] += rows->Y[(size_t)nv * (size_t)i + (size_t)k] * rows->mu[i];
+  for (int margin = 0; margin < rows->margins; margin++) {
+    const double *b = rows->Bm + (size_t)nv * (size_t)margin;
+    double sum = rho[nv + m + n + margin], size = fabs(sum);
     for (int k = 0; k < nv; k++) sum += b[k] * x[k], size += fabs(b[k] * x[k]);
     for (int k = 0; k < n; k++) {
-      const double term = s->Dm[(size_t)n * (size_t)i + (size_t)k] * s->mu[k];
+      const double term = rows->Dm[(size_t)n * (size_t)margin + (size_t)k] * rows->mu[k];
       sum += term, size += fabs(term);
     }
-    d->margin[(size_t)d->n * (size_t)i + (size_t)j] =
-        fabs(sum) > fmax(STILL * size, NOISE * s->unit[i] * d->peak[j]) ? sum : 0;
+    derivative->margin[(size_t)derivative->n * (size_t)margin + (size_t)j] =
+        fabs(sum) > fmax(STILL * size, NOISE * rows->unit[margin] * derivative->peak[j]) ? sum : 0;
   }
   return perp_all_finite(nv, x);
 }
 
-bool perp_derivative_solve(perp_ctx *ctx, perp_derivative *d, const perp_derivative_stage *stage,
-                           perp_status *status)
+bool perp_derivative_solve(perp_ctx *ctx, perp_derivative *derivative,
+                           const perp_derivative_stage *stage, perp_status *status)
 {
-  perp_derivative_rows *s = d->rows;
-  const int nv = d->model->nv, n = s->n;
+  perp_derivative_rows *rows = derivative->rows;
+  const int nv = derivative->model->nv, n = rows->n;
   double most = 0;
   *status = PERP_OK;
-  memset(d->zeros, 0, sizeof *d->zeros * (size_t)d->model->m);
+  memset(derivative->zeros, 0, sizeof *derivative->zeros * (size_t)derivative->model->m);
   for (int i = 0; i < n; i++)
-    if (!perp_constrained_response(stage->k, s->G + nv * i, d->zeros, s->Y + nv * i, d->lambda))
+    if (!perp_constrained_response(stage->k, rows->G + nv * i, derivative->zeros, rows->Y + nv * i,
+                                   derivative->lambda))
       return false;
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++)
-      s->A[i + n * j] = s->D[i + n * j] + derivative_dot(nv, s->B + nv * i, s->Y + nv * j);
-  if (n > 0 && !derivative_factor(s)) return false;
-  if (s->deficient)
-    perp_derivative_worse(d, derivative_ambiguous(s, nv, d->sum) ? PERP_GRADIENT_AMBIGUOUS
-                                                                 : PERP_GRADIENT_SINGULAR);
-  for (int j = 0; j < d->n; j++) {
+      rows->A[i + n * j] = rows->D[i + n * j] +
+                           derivative_dot(nv, rows->B + nv * i, rows->Y + nv * j);
+  if (n > 0 && !derivative_factor(rows)) return false;
+  if (rows->deficient)
+    perp_derivative_worse(derivative, derivative_ambiguous(rows, nv, derivative->sum)
+                                          ? PERP_GRADIENT_AMBIGUOUS
+                                          : PERP_GRADIENT_SINGULAR);
+  for (int j = 0; j < derivative->n; j++) {
     double conflict = 0;
-    if (!derivative_along(d, stage, j)) {
-      memset(d->x + (size_t)nv * (size_t)j, 0, (size_t)nv * sizeof *d->x);
-      for (int i = 0; i < s->margins; i++) d->margin[(size_t)d->n * (size_t)i + (size_t)j] = 0;
+    if (!derivative_along(derivative, stage, j)) {
+      memset(derivative->x + (size_t)nv * (size_t)j, 0, (size_t)nv * sizeof *derivative->x);
+      for (int margin = 0; margin < rows->margins; margin++)
+        derivative->margin[(size_t)derivative->n * (size_t)margin + (size_t)j] = 0;
       continue;
     }
-    if (!derivative_column(d, stage, j, &conflict)) return false;
+    if (!derivative_column(derivative, stage, j, &conflict)) return false;
     most = fmax(most, conflict);
-    if (conflict > CONFLICT) d->side[j] = PERP_GRADIENT_NEITHER;
+    if (conflict > CONFLICT) derivative->side[j] = PERP_GRADIENT_NEITHER;
   }
   if (!(most > CONFLICT)) return true;
-  *status = perp_derivative_note(ctx, d,
+  *status = perp_derivative_note(ctx, derivative,
                                  (perp_gradient_row){ .cause = PERP_GRADIENT_REDUNDANT,
                                                       .body = { PERP_WORLD, PERP_WORLD },
                                                       .drive = -1,

@@ -23,15 +23,15 @@ static int implicit_edges(const perp_model *model, int motors, const int *drive,
     if (edge != NULL) edge[2 * n] = (i), edge[2 * n + 1] = (j);                                    \
     n++;                                                                                           \
   } while (0)
-  for (int k = 0; k < model->n_joints; k++) {
-    const int *body = model->pattern.jblk + model->pattern.jptr[k],
-              bodies = model->pattern.jptr[k + 1] - model->pattern.jptr[k];
-    for (int i = 0; i < bodies; i++) IMPLICIT_EDGE(model->n_bodies + k, body[i]);
+  for (int joint = 0; joint < model->n_joints; joint++) {
+    const int *body = model->pattern.jblk + model->pattern.jptr[joint],
+              bodies = model->pattern.jptr[joint + 1] - model->pattern.jptr[joint];
+    for (int i = 0; i < bodies; i++) IMPLICIT_EDGE(model->n_bodies + joint, body[i]);
     for (int i = 0; i < bodies; i++)
       for (int j = i + 1; j < bodies; j++) IMPLICIT_EDGE(body[i], body[j]);
   }
-  for (int k = 0; k < model->n_forces; k++) {
-    const perp_force_def *def = &model->force_def[k];
+  for (int force = 0; force < model->n_forces; force++) {
+    const perp_force_def *def = &model->force_def[force];
     if (def->kind == PERP_FORCE_SPRING && def->a >= 0 && def->b >= 0) IMPLICIT_EDGE(def->a, def->b);
     for (int i = 0; def->kind == PERP_FORCE_PLUGIN && i < def->n_bodies; i++)
       for (int j = 0; j < i; j++)
@@ -84,10 +84,10 @@ static perp_status implicit_graph(perp_ctx *ctx, const perp_model *model, int pe
   int *size = edge + 2 * edges;
   implicit_edges(model, motors, drive, edge);
   for (int k = 0; k < motors; k++) size[model->n_bodies + model->n_joints + k] = 1;
-  for (int i = 0; i < model->n_bodies; i++) size[i] = per_body;
-  for (int k = 0; k < model->n_joints; k++)
-    size[model->n_bodies + k] = implicit->per_row *
-                                (model->pattern.cptr[k + 1] - model->pattern.cptr[k]);
+  for (int body = 0; body < model->n_bodies; body++) size[body] = per_body;
+  for (int joint = 0; joint < model->n_joints; joint++)
+    size[model->n_bodies + joint] = implicit->per_row *
+                                    (model->pattern.cptr[joint + 1] - model->pattern.cptr[joint]);
   const perp_status status = perp_local_create(ctx, nodes, size, edges, edge, &implicit->local);
   implicit->n = implicit->local.n;
   free(edge);
@@ -150,15 +150,15 @@ static int implicit_body(const perp_implicit *implicit, int body, int k)
 void perp_implicit_get_body(const perp_implicit *implicit, const double *x, int k, double *y)
 {
   const int d = implicit->model->nvb;
-  for (int b = 0; b < implicit->model->n_bodies; b++)
-    memcpy(y + b * d, x + implicit_body(implicit, b, k), (size_t)d * sizeof *y);
+  for (int body = 0; body < implicit->model->n_bodies; body++)
+    memcpy(y + body * d, x + implicit_body(implicit, body, k), (size_t)d * sizeof *y);
 }
 
 void perp_implicit_put_body(const perp_implicit *implicit, int k, const double *y, double *x)
 {
   const int d = implicit->model->nvb;
-  for (int b = 0; b < implicit->model->n_bodies; b++)
-    memcpy(x + implicit_body(implicit, b, k), y + b * d, (size_t)d * sizeof *y);
+  for (int body = 0; body < implicit->model->n_bodies; body++)
+    memcpy(x + implicit_body(implicit, body, k), y + body * d, (size_t)d * sizeof *y);
 }
 
 /* first unknown of part k of joint j, and how many */
@@ -170,32 +170,32 @@ static int implicit_row(const perp_implicit *implicit, int j, int k, int *rows)
 
 void perp_implicit_get_row(const perp_implicit *implicit, const double *x, int k, double *y)
 {
-  for (int j = 0; j < implicit->model->n_joints; j++) {
+  for (int joint = 0; joint < implicit->model->n_joints; joint++) {
     int rows;
-    const int at = implicit_row(implicit, j, k, &rows);
-    memcpy(y + implicit->model->pattern.cptr[j], x + at, (size_t)rows * sizeof *y);
+    const int at = implicit_row(implicit, joint, k, &rows);
+    memcpy(y + implicit->model->pattern.cptr[joint], x + at, (size_t)rows * sizeof *y);
   }
 }
 
 void perp_implicit_put_row(const perp_implicit *implicit, int k, const double *y, double *x)
 {
-  for (int j = 0; j < implicit->model->n_joints; j++) {
+  for (int joint = 0; joint < implicit->model->n_joints; joint++) {
     int rows;
-    const int at = implicit_row(implicit, j, k, &rows);
-    memcpy(x + at, y + implicit->model->pattern.cptr[j], (size_t)rows * sizeof *y);
+    const int at = implicit_row(implicit, joint, k, &rows);
+    memcpy(x + at, y + implicit->model->pattern.cptr[joint], (size_t)rows * sizeof *y);
   }
 }
 
 void perp_implicit_get_motor(const perp_implicit *implicit, const double *x, double *y)
 {
   const int *first = implicit->local.first + implicit->model->n_bodies + implicit->model->n_joints;
-  for (int k = 0; k < implicit->motors; k++) y[k] = x[first[k]];
+  for (int motor = 0; motor < implicit->motors; motor++) y[motor] = x[first[motor]];
 }
 
 void perp_implicit_put_motor(const perp_implicit *implicit, const double *y, double *x)
 {
   const int *first = implicit->local.first + implicit->model->n_bodies + implicit->model->n_joints;
-  for (int k = 0; k < implicit->motors; k++) x[first[k]] = y[k];
+  for (int motor = 0; motor < implicit->motors; motor++) x[first[motor]] = y[motor];
 }
 
 /* ---- Newton's method ---- */
@@ -209,16 +209,16 @@ typedef struct equations {
 
 static bool implicit_eval(void *user, const double *x, double *r)
 {
-  const equations *e = user;
-  const perp_implicit *implicit = e->w;
+  const equations *work = user;
+  const perp_implicit *implicit = work->w;
   const perp_model *model = implicit->model;
-  if (!e->F(e->user, x, r)) return false;
-  for (int j = 0; j < model->n_joints; j++)
+  if (!work->F(work->user, x, r)) return false;
+  for (int joint = 0; joint < model->n_joints; joint++)
     for (int k = 0; k < implicit->per_row; k++) {
       int rows;
-      const int at = implicit_row(implicit, j, k, &rows);
+      const int at = implicit_row(implicit, joint, k, &rows);
       for (int i = 0; i < rows; i++)
-        r[at + i] += implicit->soft[model->pattern.cptr[j] + i] *
+        r[at + i] += implicit->soft[model->pattern.cptr[joint] + i] *
                      (x[at + i] - implicit->about[at + i]);
     }
   return true;
@@ -238,34 +238,36 @@ static double implicit_soft_error(const perp_implicit *implicit, const double *x
 {
   const perp_model *model = implicit->model;
   double most = 0;
-  for (int j = 0; j < model->n_joints; j++)
+  for (int joint = 0; joint < model->n_joints; joint++)
     for (int k = 0; k < implicit->per_row; k++) {
       int rows;
-      const int at = implicit_row(implicit, j, k, &rows);
+      const int at = implicit_row(implicit, joint, k, &rows);
       for (int i = 0; i < rows; i++)
-        most = fmax(most, fabs(implicit->soft[model->pattern.cptr[j] + i] *
+        most = fmax(most, fabs(implicit->soft[model->pattern.cptr[joint] + i] *
                                (x[at + i] - implicit->about[at + i])));
     }
   return most;
 }
 
 /* F at an iterate to r */
-static bool implicit_iterate(perp_implicit *implicit, equations *e, const double *x)
+static bool implicit_iterate(perp_implicit *implicit, equations *work, const double *x)
 {
   implicit->evaluations++;
   if (implicit->hard) memcpy(implicit->about, x, (size_t)implicit->n * sizeof *x);
-  return implicit_eval(e, x, implicit->r);
+  return implicit_eval(work, x, implicit->r);
 }
 
 /* the factors of dF/dx at x, where F = r */
-static perp_reason implicit_factor(perp_implicit *implicit, equations *e, double h, const double *x)
+static perp_reason implicit_factor(perp_implicit *implicit, equations *work, double h,
+                                   const double *x)
 {
   /* Steps of the differences: a part of the size of the model, of radians; multipliers are linear.
    */
   const perp_model *model = implicit->model;
   const double part = sqrt(DBL_EPSILON), size = model->size > 0 ? model->size : 1;
   double mass = 0;
-  for (int i = 0; i < model->n_bodies; i++) mass += model->inertia[i].mass / model->n_bodies;
+  for (int body = 0; body < model->n_bodies; body++)
+    mass += model->inertia[body].mass / model->n_bodies;
   for (int i = 0; i < implicit->n; i++) implicit->step[i] = 1e-3 * mass * size;
   for (int b = 0; b < model->n_bodies; b++)
     for (int k = 0; k < implicit->per_velocity; k++)
@@ -275,7 +277,7 @@ static perp_reason implicit_factor(perp_implicit *implicit, equations *e, double
       }
   implicit->jacobians++;
   implicit->h = h;
-  if (!perp_local_jacobian(&implicit->local, implicit_eval, e, x, implicit->r, implicit->step,
+  if (!perp_local_jacobian(&implicit->local, implicit_eval, work, x, implicit->r, implicit->step,
                            implicit->A, &implicit->evaluations))
     return PERP_NOT_FINITE;
   return perp_local_factor(&implicit->local, implicit->A, &implicit->lu) ? PERP_EXACT
@@ -283,11 +285,11 @@ static perp_reason implicit_factor(perp_implicit *implicit, equations *e, double
 }
 
 /* x += dx, shorter where F has no value; F there to r */
-static bool implicit_move(perp_implicit *implicit, equations *e, double *x)
+static bool implicit_move(perp_implicit *implicit, equations *work, double *x)
 {
   for (int halved = 0; halved <= HALVINGS_MOST; halved++) {
     for (int i = 0; i < implicit->n; i++) x[i] += implicit->dx[i];
-    if (implicit_iterate(implicit, e, x)) return true;
+    if (implicit_iterate(implicit, work, x)) return true;
     for (int i = 0; i < implicit->n; i++) x[i] -= implicit->dx[i];
     for (int i = 0; i < implicit->n; i++) implicit->dx[i] /= 2;
   }
@@ -301,7 +303,7 @@ static perp_reason implicit_newton(perp_implicit *implicit, perp_local_fn *F, vo
   const int bodies = implicit->per_velocity * implicit->model->nv;
   bool stale = implicit->factored &&
                fabs(implicit->h - h) < 1e-6 * h; /* factors of an earlier step */
-  equations e = { implicit, F, user };
+  equations work = { implicit, F, user };
   double last = HUGE_VAL;
   int jacobians = 0;
   if (!stale) {
@@ -309,11 +311,11 @@ static perp_reason implicit_newton(perp_implicit *implicit, perp_local_fn *F, vo
     implicit_soften(implicit, blocks);
   }
   memcpy(implicit->x0, x, (size_t)implicit->n * sizeof *x);
-  if (!implicit_iterate(implicit, &e, x)) return PERP_NOT_FINITE;
+  if (!implicit_iterate(implicit, &work, x)) return PERP_NOT_FINITE;
   for (int i = 0; i < most; i++) {
     if (!implicit->factored) {
       if (jacobians++ == JACOBIANS_MOST) return PERP_MAX_ITER;
-      const perp_reason reason = implicit_factor(implicit, &e, h, x);
+      const perp_reason reason = implicit_factor(implicit, &work, h, x);
       if (reason < 0) return reason;
       implicit->factored = true;
       stale = false;
@@ -325,7 +327,7 @@ static perp_reason implicit_newton(perp_implicit *implicit, perp_local_fn *F, vo
       if (!(fabs(implicit->dx[k]) <= change)) change = fabs(implicit->dx[k]);
     change /= size;
     implicit->iterations++;
-    const bool slow = i > 0 && !(change <= SLOW * last), moved = implicit_move(implicit, &e, x);
+    const bool slow = i > 0 && !(change <= SLOW * last), moved = implicit_move(implicit, &work, x);
     if (moved && change <= tol) return PERP_EXACT;
     /* at round-off: corrections no longer fall though the Jacobian is good, or was seen so */
     if (moved && change < ROUND && change > last / 2 && (!stale || change <= 4 * implicit->floor)) {
@@ -336,7 +338,7 @@ static perp_reason implicit_newton(perp_implicit *implicit, perp_local_fn *F, vo
       memcpy(x, implicit->x0, (size_t)implicit->n * sizeof *x);
       implicit->factored = false;
       last = HUGE_VAL;
-      if (!implicit_iterate(implicit, &e, x)) return PERP_NOT_FINITE;
+      if (!implicit_iterate(implicit, &work, x)) return PERP_NOT_FINITE;
       continue;
     }
     if (!moved) break;

@@ -15,9 +15,9 @@ perp_status perp_kkt_forest(perp_ctx *ctx, const perp_model *model, bool *forest
   if (root == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d bodies", n);
   for (int i = 0; i <= n; i++) root[i] = i;
   *forest = true;
-  for (int i = 0; i < model->n_joints; i++) {
+  for (int joint = 0; joint < model->n_joints; joint++) {
     int pair[2], bodies;
-    const int *body = perp_joint_bodies(&model->joint_def[i], pair, &bodies), none = PERP_WORLD;
+    const int *body = perp_joint_bodies(&model->joint_def[joint], pair, &bodies), none = PERP_WORLD;
     for (int k = 1; k < bodies || k == 1; k++) { /* one alone is tied to the world */
       const int at = k < bodies ? body[k] : none, a = body[0] >= 0 ? body[0] : n,
                 b = at >= 0 ? at : n;

@@ -14,7 +14,7 @@ static bool motors_is(const perp_drive_def *def)
 int perp_motors_count(const perp_model *model)
 {
   int n = 0;
-  for (int i = 0; i < model->n_drives; i++) n += motors_is(&model->drive_def[i]);
+  for (int drive = 0; drive < model->n_drives; drive++) n += motors_is(&model->drive_def[drive]);
   return n;
 }
 
@@ -67,25 +67,25 @@ void perp_motors_slip(const perp_motors *motors, const perp_model *model, const 
 }
 
 /* motors->force: what gives J x the values in it, with Y and mult of these. */
-static bool motors_solve(perp_motors *motors, perp_constrained *k)
+static bool motors_solve(perp_motors *motors, perp_constrained *system)
 {
-  const perp_model *model = k->model;
+  const perp_model *model = system->model;
   const int n = motors->n, nv = model->nv;
   memset(motors->c, 0, (size_t)model->m * sizeof *motors->c);
   for (int i = 0; i < n; i++) {
     memset(motors->f, 0, (size_t)nv * sizeof *motors->f);
-    motors_row(model, k->e, motors->drive[i], 1, motors->f);
-    if (!perp_constrained_response(k, motors->f, motors->c, motors->Y + (size_t)i * (size_t)nv,
+    motors_row(model, system->e, motors->drive[i], 1, motors->f);
+    if (!perp_constrained_response(system, motors->f, motors->c, motors->Y + (size_t)i * (size_t)nv,
                                    motors->mult + (size_t)i * (size_t)model->m))
       return false;
     for (int j = 0; j < n; j++)
-      motors->A[j + i * n] = motors_product(model, k->e, motors->drive[j],
+      motors->A[j + i * n] = motors_product(model, system->e, motors->drive[j],
                                             motors->Y + (size_t)i * (size_t)nv);
   }
   if (LAPACKE_dgesv_work(LAPACK_COL_MAJOR, n, 1, motors->A, n, motors->pivot, motors->force, n) ==
       0)
     return true;
-  k->reason = PERP_SINGULAR;
+  system->reason = PERP_SINGULAR;
   return false;
 }
 
@@ -109,13 +109,13 @@ bool perp_motors_accelerate(perp_motors *motors, perp_constrained *k, double t, 
   return true;
 }
 
-bool perp_motors_start(perp_motors *motors, perp_constrained *k, double t, double *v)
+bool perp_motors_start(perp_motors *motors, perp_constrained *system, double t, double *v)
 {
-  const perp_model *model = k->model;
+  const perp_model *model = system->model;
   if (motors->n == 0) return true;
-  perp_motors_slip(motors, model, k->e, t, v, motors->force);
+  perp_motors_slip(motors, model, system->e, t, v, motors->force);
   for (int i = 0; i < motors->n; i++) motors->force[i] = -motors->force[i];
-  if (!motors_solve(motors, k)) return false;
+  if (!motors_solve(motors, system)) return false;
   for (int i = 0; i < motors->n; i++)
     for (int j = 0; j < model->nv; j++)
       v[j] += motors->force[i] * motors->Y[(size_t)i * (size_t)model->nv + (size_t)j];

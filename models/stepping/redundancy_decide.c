@@ -110,19 +110,19 @@ static void redundancy_pattern(perp_redundancy *redundancy, const bool *in)
 {
   const perp_model *model = redundancy->model;
   int g = 0, sub = 0, at = 0, row = 0, x = 0;
-  for (int j = 0; j < model->n_joints; j++) {
-    const int rows = model->pattern.cptr[j + 1] - model->pattern.cptr[j];
-    for (int i = model->pattern.cptr[j]; i < model->pattern.cptr[j + 1]; i++) {
+  for (int joint = 0; joint < model->n_joints; joint++) {
+    const int rows = model->pattern.cptr[joint + 1] - model->pattern.cptr[joint];
+    for (int i = model->pattern.cptr[joint]; i < model->pattern.cptr[joint + 1]; i++) {
       redundancy->compliant[i] = model->soft.softness[i] > 0 || perp_row_springs(model, i);
-      if (in[j] || redundancy->compliant[i]) continue;
+      if (in[joint] || redundancy->compliant[i]) continue;
       redundancy->loops.row[x] = i;
-      redundancy->loops.group[x++] = j;
+      redundancy->loops.group[x++] = joint;
     }
-    if (!in[j]) continue;
-    redundancy->forest.joint[g] = j;
+    if (!in[joint]) continue;
+    redundancy->forest.joint[g] = joint;
     redundancy->forest.cptr[g] = row;
     redundancy->forest.jptr[g] = sub;
-    for (int k = model->pattern.jptr[j]; k < model->pattern.jptr[j + 1];
+    for (int k = model->pattern.jptr[joint]; k < model->pattern.jptr[joint + 1];
          k++, at += rows * model->nvb) {
       redundancy->forest.jblk[sub] = model->pattern.jblk[k];
       redundancy->forest.joff[sub++] = at;
@@ -137,10 +137,10 @@ static void redundancy_pattern(perp_redundancy *redundancy, const bool *in)
                         redundancy->forest.jblk, redundancy->forest.jgrp, redundancy->forest.tptr,
                         redundancy->forest.tsub);
   const double inertia = redundancy->length * redundancy->length;
-  for (int b = 0; b < model->n_bodies; b++) {
+  for (int body = 0; body < model->n_bodies; body++) {
     const int d = model->nvb;
-    double *M = redundancy->forest.M + model->pattern.mptr[b],
-           *Minv = redundancy->forest.Minv + model->pattern.mptr[b];
+    double *M = redundancy->forest.M + model->pattern.mptr[body],
+           *Minv = redundancy->forest.Minv + model->pattern.mptr[body];
     memset(M, 0, (size_t)(d * d) * sizeof *M);
     memset(Minv, 0, (size_t)(d * d) * sizeof *Minv);
     for (int i = 0; i < d; i++) {
@@ -172,11 +172,11 @@ static perp_status redundancy_open(perp_ctx *ctx, perp_model *model, double h, c
   perp_redundancy like = {
     .view = *model, .model = model, .h = h, .length = model->size > 0 ? model->size / 2 : 1
   };
-  for (int j = 0; j < model->n_joints; j++) {
-    const int rows = model->pattern.cptr[j + 1] - model->pattern.cptr[j];
-    like.forest.nf += in[j];
-    like.forest.mf += in[j] ? rows : 0;
-    for (int i = model->pattern.cptr[j]; !in[j] && i < model->pattern.cptr[j + 1]; i++)
+  for (int joint = 0; joint < model->n_joints; joint++) {
+    const int rows = model->pattern.cptr[joint + 1] - model->pattern.cptr[joint];
+    like.forest.nf += in[joint];
+    like.forest.mf += in[joint] ? rows : 0;
+    for (int i = model->pattern.cptr[joint]; !in[joint] && i < model->pattern.cptr[joint + 1]; i++)
       like.loops.k += !(model->soft.softness[i] > 0 || perp_row_springs(model, i));
   }
   if (like.loops.k == 0 || like.loops.k > LOOP_ROWS) return PERP_OK;
@@ -343,8 +343,8 @@ static double redundancy_rate(const perp_model *model, const double *v)
 {
   const double size = model->size > 0 ? model->size : 1;
   double rate = 0;
-  for (int b = 0; b < model->n_bodies; b++)
-    rate = fmax(rate, perp_point_speed(model->dim, v + model->nvb * b, size) / size);
+  for (int body = 0; body < model->n_bodies; body++)
+    rate = fmax(rate, perp_point_speed(model->dim, v + model->nvb * body, size) / size);
   return rate;
 }
 

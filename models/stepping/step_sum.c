@@ -11,10 +11,10 @@ void perp_step_sum_layout(perp_step_sum *sum, perp_arena *arena)
 
 static void step_sum_layout_grown(void *sum, perp_arena *arena)
 {
-  perp_step_sum *s = sum;
-  s->contact = PERP_CARVE(arena, perp_contact, s->cap);
-  s->spare = PERP_CARVE(arena, perp_contact, s->cap);
-  PERP_DOUBLES(arena, 3 * (size_t)s->cap, &s->impulse, &s->spare_impulse);
+  perp_step_sum *step_sum = sum;
+  step_sum->contact = PERP_CARVE(arena, perp_contact, step_sum->cap);
+  step_sum->spare = PERP_CARVE(arena, perp_contact, step_sum->cap);
+  PERP_DOUBLES(arena, 3 * (size_t)step_sum->cap, &step_sum->impulse, &step_sum->spare_impulse);
 }
 
 void perp_step_sum_free(perp_step_sum *sum)

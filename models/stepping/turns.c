@@ -107,10 +107,10 @@ int perp_turns_follow(perp_turns *turns, const double *q)
   perp_model *model = &turns->view;
   for (int i = 0; i < model->n_joints && model->chains.n > 0; i++)
     if (model->joint[i].chain != NULL) turns_poses(turns, model->joint[i].a, model->joint[i].b, q);
-  for (int i = 0; i < model->n_drives + model->n_axes; i++) {
-    if (!perp_drive_turns(model, i)) continue;
-    turns_poses(turns, model->drive[i].a, model->drive[i].b, q);
-    turns->angle[i] = perp_drive_coordinate(model, &turns->eval, i);
+  for (int axis = 0; axis < model->n_drives + model->n_axes; axis++) {
+    if (!perp_drive_turns(model, axis)) continue;
+    turns_poses(turns, model->drive[axis].a, model->drive[axis].b, q);
+    turns->angle[axis] = perp_drive_coordinate(model, &turns->eval, axis);
   }
   return perp_chains_follow(model, &turns->eval);
 }

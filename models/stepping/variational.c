@@ -27,34 +27,37 @@ struct perp_variational {
   double *by;         /* [nv] */
 };
 
-static void variational_layout(void *ws, perp_arena *a)
+static void variational_layout(void *ws, perp_arena *arena)
 {
-  perp_variational *w = ws;
-  w->q = PERP_CARVE(a, double, w->sys.nq);
-  w->v = PERP_CARVE(a, double, w->sys.nv);
-  PERP_DOUBLES(a, w->of.nq, &w->at, &w->moved);
-  w->by = PERP_CARVE(a, double, w->of.nv);
+  perp_variational *variational = ws;
+  variational->q = PERP_CARVE(arena, double, variational->sys.nq);
+  variational->v = PERP_CARVE(arena, double, variational->sys.nv);
+  PERP_DOUBLES(arena, variational->of.nq, &variational->at, &variational->moved);
+  variational->by = PERP_CARVE(arena, double, variational->of.nv);
 }
 
 static perp_ode_answer variational_deriv(void *user, double t, double h, const double *q,
                                          const double *v, bool intermediate, double *qdot,
                                          double *a)
 {
-  perp_variational *w = user;
-  const perp_ode_answer answer = w->of.deriv(w->of.user, t, h, q, v, intermediate, qdot, a);
+  perp_variational *variational = user;
+  const perp_ode_answer answer = variational->of.deriv(variational->of.user, t, h, q, v,
+                                                       intermediate, qdot, a);
   if (answer != PERP_ODE_OK) return answer;
-  return w->derivative(w->of.user, t, h, q, v, a, q + w->of.nq, v + w->of.nv, qdot + w->of.nq,
-                       a + w->of.nv)
+  return variational->derivative(variational->of.user, t, h, q, v, a, q + variational->of.nq,
+                                 v + variational->of.nv, qdot + variational->of.nq,
+                                 a + variational->of.nv)
              ? PERP_ODE_OK
              : PERP_ODE_FAILED;
 }
 
 /* eps for a column: positions move by a part of what is at hand */
-static double variational_eps(const perp_variational *w, const double *dq, const double *dx)
+static double variational_eps(const perp_variational *variational, const double *dq,
+                              const double *dx)
 {
   double most = 0;
-  for (int i = 0; i < w->of.nq; i++) most = fmax(most, fabs(dq[i]));
-  for (int i = 0; dx != NULL && i < w->of.nv; i++) most = fmax(most, fabs(dx[i]));
+  for (int i = 0; i < variational->of.nq; i++) most = fmax(most, fabs(dq[i]));
+  for (int i = 0; dx != NULL && i < variational->of.nv; i++) most = fmax(most, fabs(dx[i]));
   return most > 0 ? MOVE / most : 0;
 }
 
@@ -81,19 +84,20 @@ static void variational_retract(void *user, const double *q, const double *x, do
 
 static void variational_project(void *user, double *q)
 {
-  perp_variational *w = user;
-  const int nq = w->of.nq;
-  for (int j = 1; j <= w->n; j++) {
-    double *dq = q + nq * j, eps = variational_eps(w, dq, NULL);
-    memset(w->moved, 0, (size_t)nq * sizeof *w->moved);
+  perp_variational *variational = user;
+  const int nq = variational->of.nq;
+  for (int j = 1; j <= variational->n; j++) {
+    double *dq = q + nq * j, eps = variational_eps(variational, dq, NULL);
+    memset(variational->moved, 0, (size_t)nq * sizeof *variational->moved);
     for (int p = 0; p < PERP_DERIVATIVE_POINTS && eps > 0; p++) {
-      for (int i = 0; i < nq; i++) w->at[i] = q[i] + eps * perp_derivative_at[p] * dq[i];
-      w->of.project(w->of.user, w->at);
-      for (int i = 0; i < nq; i++) w->moved[i] += perp_derivative_weight[p] / eps * w->at[i];
+      for (int i = 0; i < nq; i++) variational->at[i] = q[i] + eps * perp_derivative_at[p] * dq[i];
+      variational->of.project(variational->of.user, variational->at);
+      for (int i = 0; i < nq; i++)
+        variational->moved[i] += perp_derivative_weight[p] / eps * variational->at[i];
     }
-    memcpy(dq, w->moved, (size_t)nq * sizeof *dq);
+    memcpy(dq, variational->moved, (size_t)nq * sizeof *dq);
   }
-  w->of.project(w->of.user, q);
+  variational->of.project(variational->of.user, q);
 }
 
 perp_status perp_variational_create(perp_ctx *ctx, const perp_spec *method, const perp_ode_sys *sys,
@@ -122,42 +126,44 @@ perp_status perp_variational_create(perp_ctx *ctx, const perp_spec *method, cons
                              .project = sys->project != NULL ? variational_project : NULL };
   void *ws;
   PERP_TRY(perp_workspace_create(ctx, "derivatives", &like, sizeof like, variational_layout, &ws));
-  perp_variational *w = ws;
-  w->sys.user = w;
-  const perp_status status = desc->create(ctx, &w->sys, method->opts, &w->ws);
+  perp_variational *variational = ws;
+  variational->sys.user = variational;
+  const perp_status status = desc->create(ctx, &variational->sys, method->opts, &variational->ws);
   if (status == PERP_OK) {
-    *out = w;
+    *out = variational;
     return PERP_OK;
   }
-  free(w);
+  free(variational);
   return status;
 }
 
-void perp_variational_destroy(perp_variational *w)
+void perp_variational_destroy(perp_variational *variational)
 {
-  if (w == NULL) return;
-  w->method->destroy(w->ws);
-  free(w);
+  if (variational == NULL) return;
+  variational->method->destroy(variational->ws);
+  free(variational);
 }
 
-double *perp_variational_dq(perp_variational *w)
+double *perp_variational_dq(perp_variational *variational)
 {
-  return w->q + w->of.nq;
+  return variational->q + variational->of.nq;
 }
 
-double *perp_variational_dv(perp_variational *w)
+double *perp_variational_dv(perp_variational *variational)
 {
-  return w->v + w->of.nv;
+  return variational->v + variational->of.nv;
 }
 
-perp_ode_answer perp_variational_step(perp_variational *w, double t, double h, const double *q,
-                                      const double *v, const double **q_end, const double **v_end)
+perp_ode_answer perp_variational_step(perp_variational *variational, double t, double h,
+                                      const double *q, const double *v, const double **q_end,
+                                      const double **v_end)
 {
   perp_stats stats = { 0 };
-  memcpy(w->q, q, (size_t)w->of.nq * sizeof *q);
-  memcpy(w->v, v, (size_t)w->of.nv * sizeof *v);
-  *q_end = w->q;
-  *v_end = w->v;
-  if (w->method->reset != NULL) w->method->reset(w->ws);
-  return w->method->step(w->ws, &w->sys, t, h, w->q, w->v, NULL, &stats);
+  memcpy(variational->q, q, (size_t)variational->of.nq * sizeof *q);
+  memcpy(variational->v, v, (size_t)variational->of.nv * sizeof *v);
+  *q_end = variational->q;
+  *v_end = variational->v;
+  if (variational->method->reset != NULL) variational->method->reset(variational->ws);
+  return variational->method->step(variational->ws, &variational->sys, t, h, variational->q,
+                                   variational->v, NULL, &stats);
 }
