@@ -150,12 +150,12 @@ static void engine_counts(engine_sim *sim)
 /* The first body whose state is no number. */
 static int engine_lost(const engine_sim *sim)
 {
-  for (int b = 0; b < perp_model_bodies(sim->model); b++) {
-    const perp_engine_state *state = &sim->state[b];
+  for (int body = 0; body < perp_model_bodies(sim->model); body++) {
+    const perp_engine_state *state = &sim->state[body];
     double sum = state->angle;
     for (int k = 0; k < 3; k++) sum += state->x[k] + state->v[k] + state->w[k];
     for (int k = 0; k < 4; k++) sum += state->quat[k];
-    if (!isfinite(sum)) return b;
+    if (!isfinite(sum)) return body;
   }
   return -1;
 }

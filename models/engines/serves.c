@@ -21,8 +21,8 @@ static const char *const serves_shapes[] = {
 static bool serves_two_frictions(const perp_model *model)
 {
   bool two = false;
-  for (int i = 0; i < perp_model_shapes(model); i++) {
-    const perp_surface *surface = &perp_model_shape(model, i)->surface;
+  for (int shape = 0; shape < perp_model_shapes(model); shape++) {
+    const perp_surface *surface = &perp_model_shape(model, shape)->surface;
     two |= !isnan(surface->mu_dynamic) && surface->mu_dynamic != surface->mu;
   }
   int a, b;
@@ -42,8 +42,8 @@ static bool serves_pairs(const perp_model *model)
 static bool serves_anisotropy(const perp_model *model)
 {
   bool any = false;
-  for (int i = 0; i < perp_model_shapes(model); i++)
-    any |= perp_model_shape(model, i)->surface.mu_across > 0;
+  for (int shape = 0; shape < perp_model_shapes(model); shape++)
+    any |= perp_model_shape(model, shape)->surface.mu_across > 0;
   return any;
 }
 
@@ -51,8 +51,8 @@ static bool serves_anisotropy(const perp_model *model)
 static bool serves_couples(const perp_model *model)
 {
   bool any = false;
-  for (int i = 0; i < perp_model_shapes(model); i++) {
-    const perp_surface *surface = &perp_model_shape(model, i)->surface;
+  for (int shape = 0; shape < perp_model_shapes(model); shape++) {
+    const perp_surface *surface = &perp_model_shape(model, shape)->surface;
     any |= surface->torsion > 0 || surface->rolling > 0;
   }
   int a, b;
@@ -65,8 +65,8 @@ static bool serves_couples(const perp_model *model)
 static bool serves_rebounds(const perp_model *model)
 {
   bool any = false;
-  for (int i = 0; i < perp_model_shapes(model); i++)
-    any |= perp_model_shape(model, i)->surface.restitution > 0;
+  for (int shape = 0; shape < perp_model_shapes(model); shape++)
+    any |= perp_model_shape(model, shape)->surface.restitution > 0;
   int a, b;
   const perp_surface *pair;
   for (int i = 0; (pair = perp_model_pair(model, i, &a, &b)) != NULL; i++)
@@ -77,12 +77,12 @@ static bool serves_rebounds(const perp_model *model)
 /* A body with two shapes, or one that is not where its centre of mass is. */
 static bool serves_compound(const perp_model *model)
 {
-  for (int i = 0; i < perp_model_shapes(model); i++) {
-    const perp_shape_def *def = perp_model_shape(model, i);
+  for (int shape = 0; shape < perp_model_shapes(model); shape++) {
+    const perp_shape_def *def = perp_model_shape(model, shape);
     if (def->body < 0) continue;
     const bool turned = def->angle != 0 || perp_dot(3, def->quat + 1, def->quat + 1) > 0;
     if (turned || perp_dot(3, def->x, def->x) > 0) return true;
-    for (int k = 0; k < i; k++)
+    for (int k = 0; k < shape; k++)
       if (perp_model_shape(model, k)->body == def->body) return true;
   }
   return false;
@@ -92,8 +92,8 @@ static bool serves_compound(const perp_model *model)
 static bool serves_other_forces(const perp_model *model)
 {
   bool other = false;
-  for (int i = 0; i < perp_model_force_elements(model); i++) {
-    const perp_force_def *def = perp_model_force_element(model, i);
+  for (int element = 0; element < perp_model_force_elements(model); element++) {
+    const perp_force_def *def = perp_model_force_element(model, element);
     bool constant = def->kind == PERP_FORCE_POINT && def->a >= 0 &&
                     perp_dot(3, def->anchor_a, def->anchor_a) == 0;
     for (int k = 0; k < 3; k++) constant &= def->value_signal[k] == 0;
@@ -105,7 +105,8 @@ static bool serves_other_forces(const perp_model *model)
 static bool serves_particles(const perp_model *model)
 {
   bool any = false;
-  for (int b = 0; b < perp_model_bodies(model); b++) any |= perp_model_body(model, b)->particle;
+  for (int body = 0; body < perp_model_bodies(model); body++)
+    any |= perp_model_body(model, body)->particle;
   return any;
 }
 

@@ -22,14 +22,14 @@ typedef struct world {
 
 /* ---- what an adapter asks ---- */
 
-static bool world_touches(const perp_engine_world *w, int a, int b)
+static bool world_touches(const perp_engine_world *engine_world, int a, int b)
 {
-  return perp_collision_may_touch(((const world *)(const void *)w)->collision, a, b);
+  return perp_collision_may_touch(((const world *)(const void *)engine_world)->collision, a, b);
 }
 
-static perp_surface world_pair(const perp_engine_world *w, int a, int b)
+static perp_surface world_pair(const perp_engine_world *engine_world, int a, int b)
 {
-  const perp_model *model = ((const world *)(const void *)w)->model;
+  const perp_model *model = ((const world *)(const void *)engine_world)->model;
   perp_surface surface = perp_model_surface_pair(model, a, b);
   if (isnan(surface.mu_dynamic)) surface.mu_dynamic = surface.mu;
   return surface;
@@ -46,20 +46,20 @@ void perp_engine_state_of(const perp_model *model, const double *q, const double
                           perp_engine_state *state)
 {
   const int dim = perp_model_dim(model), nq = dim == 3 ? 7 : 3, nv = dim == 3 ? 6 : 3;
-  for (int b = 0; b < perp_model_bodies(model); b++, q += nq, v += nv) {
-    perp_engine_state *s = &state[b];
-    *s = (perp_engine_state){ .quat = { 1 } };
-    memcpy(s->x, q, (size_t)dim * sizeof *q);
-    memcpy(s->v, v, (size_t)dim * sizeof *v);
+  for (int body = 0; body < perp_model_bodies(model); body++, q += nq, v += nv) {
+    perp_engine_state *engine_state = &state[body];
+    *engine_state = (perp_engine_state){ .quat = { 1 } };
+    memcpy(engine_state->x, q, (size_t)dim * sizeof *q);
+    memcpy(engine_state->v, v, (size_t)dim * sizeof *v);
     if (dim == 2) {
-      s->angle = q[2];
-      s->w[2] = v[2];
+      engine_state->angle = q[2];
+      engine_state->w[2] = v[2];
       continue;
     }
     double R[9];
-    memcpy(s->quat, q + 3, sizeof s->quat);
-    perp_quat_matrix(s->quat, R);
-    perp_turn(3, R, v + 3, s->w);
+    memcpy(engine_state->quat, q + 3, sizeof engine_state->quat);
+    perp_quat_matrix(engine_state->quat, R);
+    perp_turn(3, R, v + 3, engine_state->w);
   }
 }
 
@@ -67,23 +67,24 @@ void perp_engine_state_to(const perp_model *model, const perp_engine_state *stat
                           double *v)
 {
   const int dim = perp_model_dim(model), nq = dim == 3 ? 7 : 3, nv = dim == 3 ? 6 : 3;
-  for (int b = 0; b < perp_model_bodies(model); b++, q += nq, v += nv) {
-    const perp_engine_state *s = &state[b];
-    memcpy(q, s->x, (size_t)dim * sizeof *q);
-    memcpy(v, s->v, (size_t)dim * sizeof *v);
+  for (int body = 0; body < perp_model_bodies(model); body++, q += nq, v += nv) {
+    const perp_engine_state *engine_state = &state[body];
+    memcpy(q, engine_state->x, (size_t)dim * sizeof *q);
+    memcpy(v, engine_state->v, (size_t)dim * sizeof *v);
     if (dim == 2) {
-      q[2] += remainder(s->angle - q[2], 2 * M_PI);
-      v[2] = s->w[2];
+      q[2] += remainder(engine_state->angle - q[2], 2 * M_PI);
+      v[2] = engine_state->w[2];
       continue;
     }
     double R[9];
     /* q and -q are one orientation: that which goes on */
-    const double same = q[3] * s->quat[0] + q[4] * s->quat[1] + q[5] * s->quat[2] +
-                        q[6] * s->quat[3];
-    for (int k = 0; k < 4; k++) q[3 + k] = same < 0 ? -s->quat[k] : s->quat[k];
+    const double same = q[3] * engine_state->quat[0] + q[4] * engine_state->quat[1] +
+                        q[5] * engine_state->quat[2] + q[6] * engine_state->quat[3];
+    for (int k = 0; k < 4; k++)
+      q[3 + k] = same < 0 ? -engine_state->quat[k] : engine_state->quat[k];
     perp_quat_unit(q + 3);
     perp_quat_matrix(q + 3, R);
-    perp_turn_back(3, R, s->w, v + 3);
+    perp_turn_back(3, R, engine_state->w, v + 3);
   }
 }
 
@@ -204,42 +205,43 @@ perp_status perp_engine_world_create(perp_ctx *ctx, const perp_model *model, dou
                                      perp_engine_world **out)
 {
   *out = NULL;
-  world *w = calloc(1, sizeof *w);
-  if (w != NULL) {
-    w->model = model;
-    w->body = calloc((size_t)perp_model_bodies(model) + 1, sizeof *w->body);
-    w->joint = calloc((size_t)perp_model_joints(model) + 1, sizeof *w->joint);
-    w->shape = calloc((size_t)perp_model_shapes(model) + 1, sizeof *w->shape);
-    w->drive = calloc((size_t)perp_model_drives(model) + 1, sizeof *w->drive);
+  world *work = calloc(1, sizeof *work);
+  if (work != NULL) {
+    work->model = model;
+    work->body = calloc((size_t)perp_model_bodies(model) + 1, sizeof *work->body);
+    work->joint = calloc((size_t)perp_model_joints(model) + 1, sizeof *work->joint);
+    work->shape = calloc((size_t)perp_model_shapes(model) + 1, sizeof *work->shape);
+    work->drive = calloc((size_t)perp_model_drives(model) + 1, sizeof *work->drive);
   }
   perp_engine_state *start = calloc((size_t)perp_model_bodies(model) + 1, sizeof *start);
   perp_status status = PERP_OK;
-  if (w == NULL || w->body == NULL || w->joint == NULL || w->shape == NULL || w->drive == NULL ||
-      start == NULL)
+  if (work == NULL || work->body == NULL || work->joint == NULL || work->shape == NULL ||
+      work->drive == NULL || start == NULL)
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the world of an engine");
-  if (status == PERP_OK) status = perp_collision_create(ctx, model, 0, &w->collision);
+  if (status == PERP_OK) status = perp_collision_create(ctx, model, 0, &work->collision);
   if (status == PERP_OK) {
-    world_fill(w);
+    world_fill(work);
     perp_engine_state_of(model, perp_model_q0(model), perp_model_v0(model), start);
-    for (int b = 0; b < perp_model_bodies(model); b++) w->body[b].start = start[b];
-    w->w = (perp_engine_world){ .dim = perp_model_dim(model),
-                                .n_bodies = perp_model_bodies(model),
-                                .n_joints = perp_model_joints(model),
-                                .n_shapes = perp_model_shapes(model),
-                                .n_drives = perp_model_drives(model),
-                                .body = w->body,
-                                .joint = w->joint,
-                                .shape = w->shape,
-                                .drive = w->drive,
-                                .gravity = perp_model_gravity_of(model),
-                                .size = perp_model_size(model),
-                                .h = h,
-                                .touches = world_touches,
-                                .pair = world_pair,
-                                .fail = world_fail };
-    *out = &w->w;
-  } else if (w != NULL) {
-    perp_engine_world_destroy(&w->w);
+    for (int body = 0; body < perp_model_bodies(model); body++)
+      work->body[body].start = start[body];
+    work->w = (perp_engine_world){ .dim = perp_model_dim(model),
+                                   .n_bodies = perp_model_bodies(model),
+                                   .n_joints = perp_model_joints(model),
+                                   .n_shapes = perp_model_shapes(model),
+                                   .n_drives = perp_model_drives(model),
+                                   .body = work->body,
+                                   .joint = work->joint,
+                                   .shape = work->shape,
+                                   .drive = work->drive,
+                                   .gravity = perp_model_gravity_of(model),
+                                   .size = perp_model_size(model),
+                                   .h = h,
+                                   .touches = world_touches,
+                                   .pair = world_pair,
+                                   .fail = world_fail };
+    *out = &work->w;
+  } else if (work != NULL) {
+    perp_engine_world_destroy(&work->w);
   }
   free(start);
   return status;
@@ -247,12 +249,12 @@ perp_status perp_engine_world_create(perp_ctx *ctx, const perp_model *model, dou
 
 void perp_engine_world_destroy(perp_engine_world *out)
 {
-  world *w = (world *)(void *)out;
-  if (w == NULL) return;
-  perp_collision_destroy(w->collision);
-  free(w->body);
-  free(w->joint);
-  free(w->shape);
-  free(w->drive);
-  free(w);
+  world *work = (world *)(void *)out;
+  if (work == NULL) return;
+  perp_collision_destroy(work->collision);
+  free(work->body);
+  free(work->joint);
+  free(work->shape);
+  free(work->drive);
+  free(work);
 }

@@ -276,7 +276,7 @@ void perp_blend_rotation(int n, const double *t, const double *knots, int stride
   }
   double b[3];
   blend_turn P, Q, D;
-  blend_jet L, r;
+  blend_jet L, jet;
   const int i = blend_span(n, t, time, b);
   blend_local_turn(n, t, knots, stride, i, time, &P);
   blend_local_turn(n, t, knots, stride, i + 1, time, &Q);
@@ -284,11 +284,11 @@ void perp_blend_rotation(int n, const double *t, const double *knots, int stride
   blend_compose(&D, &Q, &D);
   blend_log(&D, &L);
   for (int k = 0; k < 3; k++) {
-    r.x[k] = b[0] * L.x[k];
-    r.v[k] = b[1] * L.x[k] + b[0] * L.v[k];
-    r.a[k] = b[2] * L.x[k] + 2 * b[1] * L.v[k] + b[0] * L.a[k];
+    jet.x[k] = b[0] * L.x[k];
+    jet.v[k] = b[1] * L.x[k] + b[0] * L.v[k];
+    jet.a[k] = b[2] * L.x[k] + 2 * b[1] * L.v[k] + b[0] * L.a[k];
   }
-  blend_exp(&r, &D);
+  blend_exp(&jet, &D);
   blend_compose(&P, &D, &P);
   perp_quat_unit(P.q);
   memcpy(q, P.q, sizeof P.q);

@@ -68,12 +68,14 @@ static perp_follow control_follow(const control_work *work, const perp_reduced_n
 /* The joint of the model between a node and its parent; -1: a root. */
 static int control_joint(const control_work *work, int node)
 {
-  const perp_reduced_node *k = &work->tree->node[node];
-  const int parent = k->parent < 0 ? PERP_WORLD : work->tree->node[k->parent].body;
+  const perp_reduced_node *reduced_node = &work->tree->node[node];
+  const int parent = reduced_node->parent < 0 ? PERP_WORLD
+                                              : work->tree->node[reduced_node->parent].body;
   const perp_model *model = perp_goal_model(work->goal);
-  for (int j = 0; j < perp_model_joints(model) && !control_root(k->kind); j++) {
+  for (int j = 0; j < perp_model_joints(model) && !control_root(reduced_node->kind); j++) {
     const perp_joint_def *def = perp_model_joint(model, j);
-    if ((def->a == parent && def->b == k->body) || (def->b == parent && def->a == k->body))
+    if ((def->a == parent && def->b == reduced_node->body) ||
+        (def->b == parent && def->a == reduced_node->body))
       return j;
   }
   return -1;
@@ -161,9 +163,11 @@ static perp_status control_add_rows(control_work *work, const perp_reduced_node 
 /* How far away from the centre of mass the joint of a segment is, of a root the farthest one. */
 static double control_arm(const control_work *work, int node)
 {
-  const perp_reduced_node *k = &work->tree->node[node];
-  double arm = control_root(k->kind) ? 0 : perp_dot(3, k->anchor_c, k->anchor_c);
-  for (int i = 0; i < work->tree->n && control_root(k->kind); i++)
+  const perp_reduced_node *reduced_node = &work->tree->node[node];
+  double arm = control_root(reduced_node->kind)
+                   ? 0
+                   : perp_dot(3, reduced_node->anchor_c, reduced_node->anchor_c);
+  for (int i = 0; i < work->tree->n && control_root(reduced_node->kind); i++)
     if (work->tree->node[i].parent == node)
       arm = fmax(arm, perp_dot(3, work->tree->node[i].anchor_p, work->tree->node[i].anchor_p));
   return sqrt(arm);
@@ -173,17 +177,18 @@ static double control_arm(const control_work *work, int node)
  */
 static perp_status control_add_marks(control_work *work, int node)
 {
-  const perp_reduced_node *k = &work->tree->node[node];
+  const perp_reduced_node *reduced_node = &work->tree->node[node];
   const perp_model *model = perp_goal_model(work->goal);
-  const double share = perp_model_body(model, k->body)->mass.mass / work->tree->dim;
+  const double share = perp_model_body(model, reduced_node->body)->mass.mass / work->tree->dim;
   const double arm = control_arm(work, node);
   for (int i = 0; i < work->tree->dim; i++) {
-    perp_follow_mark mark = { .goal = work->goal, .body = k->body };
+    perp_follow_mark mark = { .goal = work->goal, .body = reduced_node->body };
     perp_joint_def joint;
     char name[128];
-    const char *is = perp_model_body(model, k->body)->name;
+    const char *is = perp_model_body(model, reduced_node->body)->name;
     mark.point[i] = arm;
-    PERP_TRY(perp_joint_define(work->ctx, &perp_follow_point, &mark, 1, &k->body, &joint));
+    PERP_TRY(
+        perp_joint_define(work->ctx, &perp_follow_point, &mark, 1, &reduced_node->body, &joint));
     snprintf(name, sizeof name, "marker %d of %.100s", i + 1, is != NULL ? is : "");
     joint.name = name;
     control_spring(work, share, &joint.stiffness, &joint.damping);
@@ -298,24 +303,24 @@ static perp_status control_add_servo(control_work *work, const perp_reduced_node
 
 static perp_status control_add_root(control_work *work, int node)
 {
-  const perp_reduced_node *k = &work->tree->node[node];
+  const perp_reduced_node *reduced_node = &work->tree->node[node];
   const perp_feedback how = work->def->controller->feedback;
   switch (work->def->root) {
   case PERP_ROOT_FREE:
     return PERP_OK;
   case PERP_ROOT_PRESCRIBED:
-    return control_add_rows(work, k);
+    return control_add_rows(work, reduced_node);
   case PERP_ROOT_CONTROLLED:
     break;
   }
-  if (how == PERP_FEEDBACK_ROWS) return control_add_rows(work, k);
+  if (how == PERP_FEEDBACK_ROWS) return control_add_rows(work, reduced_node);
   if (how == PERP_FEEDBACK_POINTS) return control_add_marks(work, node);
   if (how == PERP_FEEDBACK_SERVO || how == PERP_FEEDBACK_SOFT)
     return PERP_FAIL(work->ctx, PERP_ERR_UNSUPPORTED,
                      "controller %s acts on joints, and a floating root has none: make the root "
                      "free or prescribed",
                      work->def->controller->d.name);
-  return control_add_force(work, k, how != PERP_FEEDBACK_NONE);
+  return control_add_force(work, reduced_node, how != PERP_FEEDBACK_NONE);
 }
 
 /* Does anything hang on a root?  A body without joints is none. */
@@ -328,27 +333,27 @@ static bool control_bears(const control_work *work, int node)
 
 static perp_status control_add_node(control_work *work, int node)
 {
-  const perp_reduced_node *k = &work->tree->node[node];
+  const perp_reduced_node *reduced_node = &work->tree->node[node];
   const perp_controller_desc *desc = work->def->controller;
-  const char *name = perp_model_body(perp_goal_model(work->goal), k->body)->name;
-  if (work->def->loose != NULL && work->def->loose[k->body]) return PERP_OK;
-  if (desc->feedback == PERP_FEEDBACK_POINTS && !control_root(k->kind))
+  const char *name = perp_model_body(perp_goal_model(work->goal), reduced_node->body)->name;
+  if (work->def->loose != NULL && work->def->loose[reduced_node->body]) return PERP_OK;
+  if (desc->feedback == PERP_FEEDBACK_POINTS && !control_root(reduced_node->kind))
     return control_add_marks(work, node);
-  if (!control_serves(k->kind))
+  if (!control_serves(reduced_node->kind))
     return PERP_FAIL(work->ctx, PERP_ERR_UNSUPPORTED,
                      "controllers support ball joints, hinges and sliders: the joint of body %d "
                      "'%s' is of another kind; declare it loose",
-                     k->body, name != NULL ? name : "");
-  if (control_root(k->kind))
+                     reduced_node->body, name != NULL ? name : "");
+  if (control_root(reduced_node->kind))
     return control_bears(work, node) ? control_add_root(work, node) : PERP_OK;
-  if (k->nu == 0) return PERP_OK;
+  if (reduced_node->nu == 0) return PERP_OK;
   const bool force = desc->feedback == PERP_FEEDBACK_FORCE ||
                      desc->feedback == PERP_FEEDBACK_MUSCLE;
-  if (desc->feeds || force) PERP_TRY(control_add_force(work, k, force));
-  if (desc->feedback == PERP_FEEDBACK_ROWS) return control_add_rows(work, k);
+  if (desc->feeds || force) PERP_TRY(control_add_force(work, reduced_node, force));
+  if (desc->feedback == PERP_FEEDBACK_ROWS) return control_add_rows(work, reduced_node);
   if (desc->feedback == PERP_FEEDBACK_SERVO || desc->feedback == PERP_FEEDBACK_SOFT ||
       work->opts.gravity_compensation)
-    return control_add_servo(work, k, control_joint(work, node));
+    return control_add_servo(work, reduced_node, control_joint(work, node));
   return PERP_OK;
 }
 
@@ -490,13 +495,13 @@ perp_status perp_control_add(perp_ctx *ctx, perp_model *model, const perp_goal *
 
 bool perp_model_controlled(const perp_model *model)
 {
-  for (int i = 0; i < perp_model_force_elements(model); i++)
-    if (perp_model_force_element(model, i)->plugin == &perp_follow_force) return true;
-  for (int i = 0; i < perp_model_joints(model); i++)
-    if (perp_model_joint(model, i)->plugin == &perp_follow_joint ||
-        perp_model_joint(model, i)->plugin == &perp_follow_point)
+  for (int element = 0; element < perp_model_force_elements(model); element++)
+    if (perp_model_force_element(model, element)->plugin == &perp_follow_force) return true;
+  for (int joint = 0; joint < perp_model_joints(model); joint++)
+    if (perp_model_joint(model, joint)->plugin == &perp_follow_joint ||
+        perp_model_joint(model, joint)->plugin == &perp_follow_point)
       return true;
-  for (int i = 0; i < perp_model_drives(model); i++)
-    if (perp_model_drive(model, i)->axis == PERP_DRIVE_TURN) return true;
+  for (int drive = 0; drive < perp_model_drives(model); drive++)
+    if (perp_model_drive(model, drive)->axis == PERP_DRIVE_TURN) return true;
   return false;
 }

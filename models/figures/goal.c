@@ -74,11 +74,11 @@ struct posture {
 
 static void goal_posture(void *user, double t, double *q, double *u, double *udot)
 {
-  const struct posture *p = user;
+  const struct posture *posture = user;
   (void)t;
-  memcpy(q, p->q, (size_t)p->nq * sizeof *q);
-  memset(u, 0, (size_t)p->nu * sizeof *u);
-  memset(udot, 0, (size_t)p->nu * sizeof *udot);
+  memcpy(q, posture->q, (size_t)posture->nq * sizeof *q);
+  memset(u, 0, (size_t)posture->nu * sizeof *u);
+  memset(udot, 0, (size_t)posture->nu * sizeof *udot);
 }
 
 perp_status perp_goal_hold(perp_ctx *ctx, perp_model *model, perp_goal **out)
@@ -87,15 +87,16 @@ perp_status perp_goal_hold(perp_ctx *ctx, perp_model *model, perp_goal **out)
   *out = NULL;
   PERP_TRY(perp_inverse_create(ctx, model, &inverse));
   const int nq = perp_inverse_nq(inverse), nu = perp_inverse_nu(inverse);
-  struct posture *p = calloc(1, sizeof *p + (size_t)(nq + nu) * sizeof *p->q);
-  perp_status status = p != NULL ? PERP_OK
-                                 : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a posture");
+  struct posture *posture = calloc(1, sizeof *posture + (size_t)(nq + nu) * sizeof *posture->q);
+  perp_status status = posture != NULL ? PERP_OK
+                                       : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a posture");
   if (status == PERP_OK) {
-    p->nq = nq, p->nu = nu;
-    perp_inverse_joints(inverse, perp_model_q0(model), perp_model_v0(model), p->q, p->q + nq);
-    status = perp_goal_create(ctx, model, goal_posture, p, free, out);
+    posture->nq = nq, posture->nu = nu;
+    perp_inverse_joints(inverse, perp_model_q0(model), perp_model_v0(model), posture->q,
+                        posture->q + nq);
+    status = perp_goal_create(ctx, model, goal_posture, posture, free, out);
   }
-  if (status != PERP_OK) free(p);
+  if (status != PERP_OK) free(posture);
   perp_inverse_destroy(inverse);
   return status;
 }
@@ -117,34 +118,35 @@ static void goal_update(perp_goal *goal, double t, bool forces)
 void perp_goal_of(const perp_goal *goal, double t, int iq, int nq, int iu, int nu, bool forces,
                   perp_goal_at *out)
 {
-  perp_goal *r = (perp_goal *)(uintptr_t)goal; /* what it keeps is under its lock */
-  pthread_mutex_lock(&r->lock);
-  goal_update(r, t, forces);
-  memcpy(out->q, r->q + iq, (size_t)nq * sizeof *out->q);
-  memcpy(out->u, r->u + iu, (size_t)nu * sizeof *out->u);
-  memcpy(out->udot, r->udot + iu, (size_t)nu * sizeof *out->udot);
-  if (forces) memcpy(out->tau, r->tau + iu, (size_t)nu * sizeof *out->tau);
-  pthread_mutex_unlock(&r->lock);
+  perp_goal *aim = (perp_goal *)(uintptr_t)goal; /* what it keeps is under its lock */
+  pthread_mutex_lock(&aim->lock);
+  goal_update(aim, t, forces);
+  memcpy(out->q, aim->q + iq, (size_t)nq * sizeof *out->q);
+  memcpy(out->u, aim->u + iu, (size_t)nu * sizeof *out->u);
+  memcpy(out->udot, aim->udot + iu, (size_t)nu * sizeof *out->udot);
+  if (forces) memcpy(out->tau, aim->tau + iu, (size_t)nu * sizeof *out->tau);
+  pthread_mutex_unlock(&aim->lock);
 }
 
 void perp_goal_state(const perp_goal *goal, double t, double *q, double *v)
 {
-  perp_goal *r = (perp_goal *)(uintptr_t)goal;
-  pthread_mutex_lock(&r->lock);
-  goal_update(r, t, false);
-  perp_inverse_state(r->inverse, r->q, r->u, NULL, q, v, NULL);
-  pthread_mutex_unlock(&r->lock);
+  perp_goal *aim = (perp_goal *)(uintptr_t)goal;
+  pthread_mutex_lock(&aim->lock);
+  goal_update(aim, t, false);
+  perp_inverse_state(aim->inverse, aim->q, aim->u, NULL, q, v, NULL);
+  pthread_mutex_unlock(&aim->lock);
 }
 
 void perp_goal_body_of(const perp_goal *goal, double t, int body, perp_goal_body *out)
 {
-  perp_goal *r = (perp_goal *)(uintptr_t)goal;
-  const int d = perp_model_dim(r->model), nqb = d == 3 ? 7 : 3, nvb = d == 3 ? 6 : 3;
-  pthread_mutex_lock(&r->lock);
-  goal_update(r, t, false);
-  if (!r->bodies) perp_inverse_state(r->inverse, r->q, r->u, r->udot, r->qm, r->vm, r->am);
-  r->bodies = true;
-  const double *q = r->qm + nqb * body, *v = r->vm + nvb * body, *a = r->am + nvb * body;
+  perp_goal *aim = (perp_goal *)(uintptr_t)goal;
+  const int d = perp_model_dim(aim->model), nqb = d == 3 ? 7 : 3, nvb = d == 3 ? 6 : 3;
+  pthread_mutex_lock(&aim->lock);
+  goal_update(aim, t, false);
+  if (!aim->bodies)
+    perp_inverse_state(aim->inverse, aim->q, aim->u, aim->udot, aim->qm, aim->vm, aim->am);
+  aim->bodies = true;
+  const double *q = aim->qm + nqb * body, *v = aim->vm + nvb * body, *a = aim->am + nvb * body;
   *out = (perp_goal_body){ .quat = { 1 } };
   for (int k = 0; k < d; k++) out->x[k] = q[k], out->v[k] = v[k], out->a[k] = a[k];
   if (d == 3)
@@ -153,5 +155,5 @@ void perp_goal_body_of(const perp_goal *goal, double t, int body, perp_goal_body
     out->quat[0] = cos(q[2] / 2), out->quat[3] = sin(q[2] / 2);
   for (int k = 0; k < nvb - d; k++)
     out->w[d == 3 ? k : 2] = v[d + k], out->wdot[d == 3 ? k : 2] = a[d + k];
-  pthread_mutex_unlock(&r->lock);
+  pthread_mutex_unlock(&aim->lock);
 }

@@ -151,12 +151,13 @@ static perp_status ground_check(perp_ctx *ctx, const perp_model *model, int n,
 {
   const int d = perp_model_dim(model);
   for (int i = 0; i < n; i++) {
-    const perp_inverse_contact *c = &contact[i];
-    if (c->body < 0 || c->body >= perp_model_bodies(model))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "contact %d: body %d does not exist", i, c->body);
-    const double n2 = perp_dot(d, c->normal, c->normal);
-    if (!(fabs(n2 - 1) < 1e-6) || !(c->mu >= 0) || !isfinite(c->mu) ||
-        !isfinite(perp_dot(d, c->point, c->point)))
+    const perp_inverse_contact *inverse_contact = &contact[i];
+    if (inverse_contact->body < 0 || inverse_contact->body >= perp_model_bodies(model))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "contact %d: body %d does not exist", i,
+                       inverse_contact->body);
+    const double n2 = perp_dot(d, inverse_contact->normal, inverse_contact->normal);
+    if (!(fabs(n2 - 1) < 1e-6) || !(inverse_contact->mu >= 0) || !isfinite(inverse_contact->mu) ||
+        !isfinite(perp_dot(d, inverse_contact->point, inverse_contact->point)))
       return PERP_FAIL(
           ctx, PERP_ERR_ARG,
           "contact %d: the point must be finite, the normal a unit vector, and mu >= 0", i);
@@ -181,17 +182,17 @@ static void ground_system(perp_inverse *inverse, inverse_ground *ground,
     for (int i = 0; i < inverse->tree->n; i++)
       memset(inverse->tree->node[i].a, 0, sizeof inverse->tree->node[i].a);
     perp_reduced_inverse(inverse->tree, ground->f, ground->tau);
-    for (int r = 0; r < ground->roots; r++)
-      ground->W[r + ground->roots * k] = -ground->tau[ground->row[r]] * ground->scale[r];
+    for (int root = 0; root < ground->roots; root++)
+      ground->W[root + ground->roots * k] = -ground->tau[ground->row[root]] * ground->scale[root];
   }
   for (int i = 0; i < ground->n; i++) {
     ground->g[i] = 0;
-    for (int r = 0; r < ground->roots; r++)
-      ground->g[i] += ground->W[r + ground->roots * i] * ground->b[r];
+    for (int root = 0; root < ground->roots; root++)
+      ground->g[i] += ground->W[root + ground->roots * i] * ground->b[root];
     for (int k = 0; k < ground->n; k++) {
       double s = 0;
-      for (int r = 0; r < ground->roots; r++)
-        s += ground->W[r + ground->roots * i] * ground->W[r + ground->roots * k];
+      for (int root = 0; root < ground->roots; root++)
+        s += ground->W[root + ground->roots * i] * ground->W[root + ground->roots * k];
       ground->A[i + ground->n * k] = s;
     }
     largest = fmax(largest, ground->A[i + ground->n * i]);
@@ -229,9 +230,9 @@ perp_status perp_inverse_ground(perp_ctx *ctx, perp_inverse *inverse, double t, 
   PERP_TRY(perp_workspace_create(ctx, "inverse", &like, sizeof like, inverse_ground_layout, &ws));
   inverse_ground *ground = ws;
   for (int i = 0, r = 0; i < inverse->tree->n; i++) {
-    const perp_reduced_node *k = &inverse->tree->node[i];
-    for (int c = 0; ground_is_root(k) && c < k->nu; c++, r++) {
-      ground->row[r] = k->iu + c;
+    const perp_reduced_node *node = &inverse->tree->node[i];
+    for (int c = 0; ground_is_root(node) && c < node->nu; c++, r++) {
+      ground->row[r] = node->iu + c;
       ground->scale[r] = c < inverse->tree->dim ? 1 : 1 / length;
       ground->b[r] = tau[ground->row[r]] * ground->scale[r];
     }
@@ -242,18 +243,21 @@ perp_status perp_inverse_ground(perp_ctx *ctx, perp_inverse *inverse, double t, 
   ground_forces(ground);
   memset(ground->f, 0, (size_t)ground->nv * sizeof *ground->f);
   for (int k = 0; k < n; k++) {
-    perp_inverse_contact *c = &contacts[k];
-    memset(c->force, 0, sizeof c->force);
+    perp_inverse_contact *contact = &contacts[k];
+    memset(contact->force, 0, sizeof contact->force);
     for (int e = 0; e < edges; e++) {
       double dir[3];
-      ground_edge(inverse->tree->dim, edges, c, e, dir);
-      for (int i = 0; i < inverse->tree->dim; i++) c->force[i] += ground->z[k * edges + e] * dir[i];
+      ground_edge(inverse->tree->dim, edges, contact, e, dir);
+      for (int i = 0; i < inverse->tree->dim; i++)
+        contact->force[i] += ground->z[k * edges + e] * dir[i];
     }
-    perp_inverse_add_force(inverse->model, inverse->qm, c->body, c->point, c->force, ground->f);
+    perp_inverse_add_force(inverse->model, inverse->qm, contact->body, contact->point,
+                           contact->force, ground->f);
   }
   perp_inverse_recursive(inverse, t, q, u, udot, ground->f, tau);
   *left = 0;
-  for (int r = 0; r < ground->roots; r++) *left = fmax(*left, fabs(tau[ground->row[r]]));
+  for (int root = 0; root < ground->roots; root++)
+    *left = fmax(*left, fabs(tau[ground->row[root]]));
   free(ground);
   return PERP_OK;
 }

@@ -27,17 +27,17 @@ static perp_status inverse_refuse(perp_ctx *ctx, const perp_model *model,
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "inverse dynamics: the model has prescribed motions, whose forces are no "
                      "joint forces; remove them");
-  for (int j = 0; j < perp_model_joints(model); j++) {
-    const perp_joint_def *def = perp_model_joint(model, j);
+  for (int joint = 0; joint < perp_model_joints(model); joint++) {
+    const perp_joint_def *def = perp_model_joint(model, joint);
     const char *name = def->name != NULL ? def->name : "";
-    if (tree->cut[j])
+    if (tree->cut[joint])
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "inverse dynamics: joint %d '%s' (%s) closes a loop or has no coordinates: "
                        "the forces of a motion are not unique there",
-                       j, name, perp_joint_kind_name(def->kind));
+                       joint, name, perp_joint_kind_name(def->kind));
     if (def->stiffness > 0 || def->damping > 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "inverse dynamics: joint %d '%s' is soft; make it rigid", j, name);
+                       "inverse dynamics: joint %d '%s' is soft; make it rigid", joint, name);
   }
   return PERP_OK;
 }
@@ -48,13 +48,13 @@ static void inverse_index(perp_inverse *inverse)
   int *node_of = inverse->node_of;
   for (int i = 0; i < inverse->tree->n; i++) inverse->joint[i] = -1;
   for (int i = 0; i < inverse->tree->n; i++) node_of[inverse->tree->node[i].body] = i;
-  for (int j = 0; j < perp_model_joints(inverse->model); j++) {
-    const perp_joint_def *def = perp_model_joint(inverse->model, j);
+  for (int joint = 0; joint < perp_model_joints(inverse->model); joint++) {
+    const perp_joint_def *def = perp_model_joint(inverse->model, joint);
     const int a = def->a < 0 ? -1 : node_of[def->a], b = def->b < 0 ? -1 : node_of[def->b];
     if (b >= 0 && inverse->tree->node[b].parent == a && inverse->joint[b] < 0)
-      inverse->joint[b] = j;
+      inverse->joint[b] = joint;
     else if (a >= 0 && inverse->tree->node[a].parent == b)
-      inverse->joint[a] = j;
+      inverse->joint[a] = joint;
   }
   /* a root that floats has no parent, as one that hangs on the world */
   for (int i = 0; i < inverse->tree->n; i++) {

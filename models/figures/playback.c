@@ -45,14 +45,14 @@ static const char *playback_body(const perp_model *model, int b)
 
 static perp_status playback_refuse(perp_ctx *ctx, const perp_playback *playback)
 {
-  for (int j = 0; j < perp_model_joints(playback->model); j++) {
-    const perp_joint_def *def = perp_model_joint(playback->model, j);
-    if (playback->tree->cut[j] || def->kind == PERP_JOINT_DISTANCE)
+  for (int joint = 0; joint < perp_model_joints(playback->model); joint++) {
+    const perp_joint_def *def = perp_model_joint(playback->model, joint);
+    if (playback->tree->cut[joint] || def->kind == PERP_JOINT_DISTANCE)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "playback: joint %d '%s' (%s) %s: joint coordinates cannot represent it", j,
-                       def->name != NULL ? def->name : "", perp_joint_kind_name(def->kind),
-                       playback->tree->cut[j] ? "closes a loop or has no coordinates"
-                                              : "is a rod without an orientation");
+                       "playback: joint %d '%s' (%s) %s: joint coordinates cannot represent it",
+                       joint, def->name != NULL ? def->name : "", perp_joint_kind_name(def->kind),
+                       playback->tree->cut[joint] ? "closes a loop or has no coordinates"
+                                                  : "is a rod without an orientation");
   }
   return PERP_OK;
 }

@@ -21,16 +21,16 @@ static void shape_rotation(int dim, const perp_shape_def *def, double R[9])
 static void hull_centre(const perp_hull *hull, double c[3])
 {
   memset(c, 0, 3 * sizeof *c);
-  for (int i = 0; i < hull->n_vertices; i++)
-    perp_along(c, 1.0 / hull->n_vertices, hull->v + 3 * i, c);
+  for (int vertex = 0; vertex < hull->n_vertices; vertex++)
+    perp_along(c, 1.0 / hull->n_vertices, hull->v + 3 * vertex, c);
 }
 
 static double hull_radius(const perp_hull *hull, const double c[3])
 {
   double r2 = 0;
-  for (int i = 0; i < hull->n_vertices; i++) {
+  for (int vertex = 0; vertex < hull->n_vertices; vertex++) {
     double r[3];
-    perp_sub(hull->v + 3 * i, c, r);
+    perp_sub(hull->v + 3 * vertex, c, r);
     r2 = fmax(r2, perp_dot(3, r, r));
   }
   return sqrt(r2);
@@ -145,8 +145,8 @@ void perp_shape_bounds(const perp_shape *shape, const perp_pose *pose, double lo
   }
   if (shape->kind == PERP_SHAPE_POLYTOPE) {
     for (int i = 0; i < 3; i++) lo[i] = HUGE_VAL, hi[i] = -HUGE_VAL;
-    for (int k = 0; k < shape->hull->n_vertices; k++) {
-      perp_turn(3, pose->R, shape->hull->v + 3 * k, c);
+    for (int vertex = 0; vertex < shape->hull->n_vertices; vertex++) {
+      perp_turn(3, pose->R, shape->hull->v + 3 * vertex, c);
       for (int i = 0; i < 3; i++) {
         lo[i] = c[i] < lo[i] ? c[i] : lo[i];
         hi[i] = c[i] > hi[i] ? c[i] : hi[i];

@@ -243,12 +243,15 @@ static void distance_around(const perp_convex *a, const perp_convex *b, double s
       perp_convex_vertex_at(a, b, e[k], &vertex[k]);
     }
     for (int k = AROUND; k >= 0 && !best->exact; k--) {
-      perp_convex_best p = perp_convex_candidate(e[k], perp_dot(3, e[k], vertex[k].w));
-      perp_convex_polish(a, b, AROUND + 1, vertex, size, &p);
+      perp_convex_best convex_best = perp_convex_candidate(e[k], perp_dot(3, e[k], vertex[k].w));
+      perp_convex_polish(a, b, AROUND + 1, vertex, size, &convex_best);
       /* a value is rounded where a gradient still tells: what is stationary wins among equal ones
        */
-      const double slack = p.exact ? 4e-15 * (a->size + b->size + fabs(p.h)) : 1e-15 * size;
-      if (p.h < best->h || (p.off < best->off && p.h <= best->h + slack)) *best = p;
+      const double slack = convex_best.exact ? 4e-15 * (a->size + b->size + fabs(convex_best.h))
+                                             : 1e-15 * size;
+      if (convex_best.h < best->h ||
+          (convex_best.off < best->off && convex_best.h <= best->h + slack))
+        *best = convex_best;
     }
     if (distance_proved(a, b, best)) return;
   }

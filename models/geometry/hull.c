@@ -46,7 +46,7 @@ typedef struct halves {
 
 static void halves_clear(halves *h, int n_vertices)
 {
-  for (int i = 0; i < n_vertices; i++) h->first[i] = -1;
+  for (int vertex = 0; vertex < n_vertices; vertex++) h->first[vertex] = -1;
 }
 
 /* Those of face f. */
@@ -95,15 +95,15 @@ static bool link_edges(perp_hull *hull, halves *by)
   const faces all = { hull->n_faces, hull->start, hull->loop };
   int edges = 0;
   halves_clear(by, hull->n_vertices);
-  for (int f = 0; f < hull->n_faces; f++) halves_add(by, &all, f);
+  for (int face = 0; face < hull->n_faces; face++) halves_add(by, &all, face);
   for (int k = 0; k < hull->n_half; k++) hull->rim[k] = -1;
-  for (int f = 0; f < hull->n_faces; f++)
-    for (int k = hull->start[f]; k < hull->start[f + 1]; k++) {
+  for (int face = 0; face < hull->n_faces; face++)
+    for (int k = hull->start[face]; k < hull->start[face + 1]; k++) {
       if (hull->rim[k] >= 0) continue;
-      const int a = hull->loop[k], b = next_vertex(&all, f, k);
+      const int a = hull->loop[k], b = next_vertex(&all, face, k);
       const int twin = edges < hull->n_edges ? find_half(by, hull->rim, b, a) : -1;
       if (twin < 0) return false;
-      memcpy(hull->edge + 4 * edges, (int[4]){ a, b, f, by->face[twin] }, 4 * sizeof(int));
+      memcpy(hull->edge + 4 * edges, (int[4]){ a, b, face, by->face[twin] }, 4 * sizeof(int));
       hull->rim[k] = hull->rim[twin] = edges++;
     }
   return edges == hull->n_edges && hull->n_vertices - hull->n_edges + hull->n_faces == 2;
@@ -124,8 +124,8 @@ static void fan_faces(perp_hull *hull)
 static void join_vertices(perp_hull *hull)
 {
   memset(hull->joint, 0, (size_t)(hull->n_vertices + 1) * sizeof *hull->joint);
-  for (int e = 0; e < hull->n_edges; e++)
-    hull->joint[hull->edge[4 * e]]++, hull->joint[hull->edge[4 * e + 1]]++;
+  for (int edge = 0; edge < hull->n_edges; edge++)
+    hull->joint[hull->edge[4 * edge]]++, hull->joint[hull->edge[4 * edge + 1]]++;
   for (int i = 0, sum = 0; i <= hull->n_vertices; i++) hull->joint[i] = sum += hull->joint[i];
   for (int e = hull->n_edges - 1; e >= 0; e--)
     for (int k = 0; k < 2; k++)
@@ -142,7 +142,7 @@ static bool hull_parallel(const double u[3], const double w[3])
 /* edges by direction, those of one direction by number; of very many each by itself */
 static void group_edges(perp_hull *hull)
 {
-  for (int i = 0; i < hull->n_edges; i++) hull->edges[i] = hull->axis[i] = i;
+  for (int edge = 0; edge < hull->n_edges; edge++) hull->edges[edge] = hull->axis[edge] = edge;
   hull->n_axes = hull->n_edges;
   hull->axis[hull->n_edges] = hull->n_edges;
   if (hull->n_vertices > PERP_HULL_SMALL) return;
@@ -150,10 +150,10 @@ static void group_edges(perp_hull *hull)
   hull->axis[0] = 0;
   for (int first = 0, end; first < hull->n_edges; first = end) {
     end = first + 1;
-    for (int i = end; i < hull->n_edges; i++) {
-      const int e = hull->edges[i];
+    for (int edge = end; edge < hull->n_edges; edge++) {
+      const int e = hull->edges[edge];
       if (!hull_parallel(hull->dir + 3 * hull->edges[first], hull->dir + 3 * e)) continue;
-      memmove(hull->edges + end + 1, hull->edges + end, (size_t)(i - end) * sizeof e);
+      memmove(hull->edges + end + 1, hull->edges + end, (size_t)(edge - end) * sizeof e);
       hull->edges[end++] = e;
     }
     hull->axis[++hull->n_axes] = end;
@@ -182,25 +182,25 @@ static void measure_face(perp_hull *hull, int f)
 /* normals, offsets, sides: from vertices and loops */
 static void hull_measure(perp_hull *hull)
 {
-  for (int e = 0; e < hull->n_edges; e++)
-    perp_sub(hull->v + 3 * hull->edge[4 * e + 1], hull->v + 3 * hull->edge[4 * e],
-             hull->dir + 3 * e);
-  for (int f = 0; f < hull->n_faces; f++) {
+  for (int edge = 0; edge < hull->n_edges; edge++)
+    perp_sub(hull->v + 3 * hull->edge[4 * edge + 1], hull->v + 3 * hull->edge[4 * edge],
+             hull->dir + 3 * edge);
+  for (int face = 0; face < hull->n_faces; face++) {
     if (hull->dim == 2) {
       /* Normal of a side of a polygon and where its ends face. */
-      const double *u = hull->dir + 3 * f, len = hypot(u[0], u[1]);
-      double *n = hull->n + 3 * f, *side = hull->side + 3 * hull->start[f];
+      const double *u = hull->dir + 3 * face, len = hypot(u[0], u[1]);
+      double *n = hull->n + 3 * face, *side = hull->side + 3 * hull->start[face];
       n[0] = u[1] / len, n[1] = -u[0] / len, n[2] = 0;
       for (int i = 0; i < 3; i++) {
         side[i] = -u[i] / len;
         side[3 + i] = u[i] / len;
       }
     } else
-      measure_face(hull, f);
+      measure_face(hull, face);
     double sum = 0; /* the mean offset: no vertex of a merged face is preferred */
-    for (int k = hull->start[f]; k < hull->start[f + 1]; k++)
-      sum += perp_dot(3, hull->n + 3 * f, hull->v + 3 * hull->loop[k]);
-    hull->d[f] = sum / (hull->start[f + 1] - hull->start[f]);
+    for (int k = hull->start[face]; k < hull->start[face + 1]; k++)
+      sum += perp_dot(3, hull->n + 3 * face, hull->v + 3 * hull->loop[k]);
+    hull->d[face] = sum / (hull->start[face + 1] - hull->start[face]);
   }
 }
 
@@ -231,10 +231,10 @@ static perp_status hull_assemble(perp_ctx *ctx, int dim, const double *v, int n_
   memcpy(h->loop, all->vertex, (size_t)n_half * sizeof *h->loop);
   if (dim == 2) {
     /* The one edge of a side of a polygon, both half edges of which are in its loop. */
-    for (int f = 0; f < h->n_faces; f++) {
-      const int k = h->start[f], edge[4] = { h->loop[k], h->loop[k + 1], f, f };
-      memcpy(h->edge + 4 * f, edge, sizeof edge);
-      h->rim[k] = h->rim[k + 1] = f;
+    for (int face = 0; face < h->n_faces; face++) {
+      const int k = h->start[face], edge[4] = { h->loop[k], h->loop[k + 1], face, face };
+      memcpy(h->edge + 4 * face, edge, sizeof edge);
+      h->rim[k] = h->rim[k + 1] = face;
     }
   } else if (!link_edges(h, by)) {
     free(h);
@@ -279,9 +279,9 @@ int perp_hull_support(const perp_hull *hull, const double d[3], int start)
     high = perp_dot(3, d, hull->v);
     /* of vertices at even distances in their order */
     const int step = hull->n_vertices / 16 + 1;
-    for (int i = step; i < hull->n_vertices; i += step) {
-      const double x = perp_dot(3, d, hull->v + 3 * i);
-      if (x > high) high = x, at = i;
+    for (int vertex = step; vertex < hull->n_vertices; vertex += step) {
+      const double x = perp_dot(3, d, hull->v + 3 * vertex);
+      if (x > high) high = x, at = vertex;
     }
   } else {
     high = perp_dot(3, d, hull->v + 3 * start);
@@ -398,22 +398,23 @@ static int wrap_halves(int n)
 
 static void wrap_layout(void *ws, perp_arena *arena)
 {
-  wrap *w = ws;
-  const size_t n = (size_t)w->n, most = 2 * n + 2, half = (size_t)wrap_halves(w->n) + 2 * n;
-  w->p = PERP_CARVE(arena, double, 3 * n);
-  w->flat = PERP_CARVE(arena, double, 2 * n);
-  w->normal = PERP_CARVE(arena, double, 3 * most);
-  w->found.start = PERP_CARVE(arena, int, most + 1);
-  w->found.vertex = PERP_CARVE(arena, int, half);
-  w->by.first = PERP_CARVE(arena, int, n);
-  PERP_INTS(arena, half, &w->by.next, &w->by.to, &w->by.face);
-  w->index = PERP_CARVE(arena, int, n);
-  w->ring = PERP_CARVE(arena, int, 2 * n + 4);
-  perp_points_layout(&w->tree, w->n, arena);
+  wrap *wrapped = ws;
+  const size_t n = (size_t)wrapped->n, most = 2 * n + 2,
+               half = (size_t)wrap_halves(wrapped->n) + 2 * n;
+  wrapped->p = PERP_CARVE(arena, double, 3 * n);
+  wrapped->flat = PERP_CARVE(arena, double, 2 * n);
+  wrapped->normal = PERP_CARVE(arena, double, 3 * most);
+  wrapped->found.start = PERP_CARVE(arena, int, most + 1);
+  wrapped->found.vertex = PERP_CARVE(arena, int, half);
+  wrapped->by.first = PERP_CARVE(arena, int, n);
+  PERP_INTS(arena, half, &wrapped->by.next, &wrapped->by.to, &wrapped->by.face);
+  wrapped->index = PERP_CARVE(arena, int, n);
+  wrapped->ring = PERP_CARVE(arena, int, 2 * n + 4);
+  perp_points_layout(&wrapped->tree, wrapped->n, arena);
 }
 
 /* the face in the supporting plane through point o with normal n */
-static enum wrap_end add_face(wrap *w, const double n[3], const double *o)
+static enum wrap_end add_face(wrap *wrapped, const double n[3], const double *o)
 {
   double u[3] = { 0 }, t[3];
   int k = fabs(n[0]) < fabs(n[1]) ? 0 : 1;
@@ -422,24 +423,28 @@ static enum wrap_end add_face(wrap *w, const double n[3], const double *o)
   perp_cross(u, n, t);
   hull_unit(t);
   perp_cross(n, t, u); /* a right-handed basis (t, u, n) */
-  const int m = perp_points_slab(&w->tree, n, perp_dot(3, n, o), w->eps, w->index);
+  const int m = perp_points_slab(&wrapped->tree, n, perp_dot(3, n, o), wrapped->eps,
+                                 wrapped->index);
   for (int l = 0; l < m; l++) {
-    const int i = w->index[l];
+    const int i = wrapped->index[l];
     double r[3];
-    perp_sub(w->p + 3 * i, o, r);
-    w->flat[2 * i] = perp_dot(3, r, t);
-    w->flat[2 * i + 1] = perp_dot(3, r, u);
+    perp_sub(wrapped->p + 3 * i, o, r);
+    wrapped->flat[2 * i] = perp_dot(3, r, t);
+    wrapped->flat[2 * i + 1] = perp_dot(3, r, u);
   }
-  w->corners = hull_planar(w->flat, m, w->index, w->eps, w->ring);
-  if (w->corners < 3) return WRAP_OPEN;
-  if (w->corners > PERP_FACE_MAX) return WRAP_CORNERS;
-  if (w->n_half + w->corners > 2 * PERP_HULL_EDGES_MAX) return WRAP_EDGES;
-  if (w->n_half + w->corners > wrap_halves(w->n) || w->found.n >= 2 * w->n) return WRAP_OPEN;
-  memcpy(w->normal + 3 * w->found.n, n, 3 * sizeof *n);
-  memcpy(w->found.vertex + w->n_half, w->ring, (size_t)w->corners * sizeof(int));
-  w->n_half += w->corners;
-  w->found.start[++w->found.n] = w->n_half;
-  halves_add(&w->by, &w->found, w->found.n - 1);
+  wrapped->corners = hull_planar(wrapped->flat, m, wrapped->index, wrapped->eps, wrapped->ring);
+  if (wrapped->corners < 3) return WRAP_OPEN;
+  if (wrapped->corners > PERP_FACE_MAX) return WRAP_CORNERS;
+  if (wrapped->n_half + wrapped->corners > 2 * PERP_HULL_EDGES_MAX) return WRAP_EDGES;
+  if (wrapped->n_half + wrapped->corners > wrap_halves(wrapped->n) ||
+      wrapped->found.n >= 2 * wrapped->n)
+    return WRAP_OPEN;
+  memcpy(wrapped->normal + 3 * wrapped->found.n, n, 3 * sizeof *n);
+  memcpy(wrapped->found.vertex + wrapped->n_half, wrapped->ring,
+         (size_t)wrapped->corners * sizeof(int));
+  wrapped->n_half += wrapped->corners;
+  wrapped->found.start[++wrapped->found.n] = wrapped->n_half;
+  halves_add(&wrapped->by, &wrapped->found, wrapped->found.n - 1);
   return WRAP_CLOSED;
 }
 
@@ -448,16 +453,16 @@ static enum wrap_end add_face(wrap *w, const double n[3], const double *o)
  * away.  Normal of the new plane.  From a half turn on each plane goes through the point that was
  * farthest beyond the one before, until none is beyond by more than a part of eps; it turns back
  * with each. */
-static void turn_plane(const wrap *w, const double *o, const double n0[3], const double m[3],
+static void turn_plane(const wrap *wrapped, const double *o, const double n0[3], const double m[3],
                        double n[3])
 {
   for (int i = 0; i < 3; i++) n[i] = -n0[i];
   for (int k = 0; k < TURNS_MAX; k++) {
     double r[3];
-    perp_sub(w->p + 3 * perp_points_farthest(&w->tree, n), o, r);
-    if (k > 0 && perp_dot(3, r, n) <= 0.25 * w->eps) break;
+    perp_sub(wrapped->p + 3 * perp_points_farthest(&wrapped->tree, n), o, r);
+    if (k > 0 && perp_dot(3, r, n) <= 0.25 * wrapped->eps) break;
     const double down = -perp_dot(3, r, n0), out = -perp_dot(3, r, m), len = hypot(down, out);
-    if (len <= 2 * w->eps) break; /* on the line */
+    if (len <= 2 * wrapped->eps) break; /* on the line */
     /* in-plane direction of the new face is -m x - n0 y; its normal is n0 x - m y */
     const double y = down / len, x = out / len;
     for (int i = 0; i < 3; i++) n[i] = n0[i] * x - m[i] * y;
@@ -465,24 +470,25 @@ static void turn_plane(const wrap *w, const double *o, const double n0[3], const
   }
 }
 
-static enum wrap_end first_face(wrap *w)
+static enum wrap_end first_face(wrap *wrapped)
 {
   int low = 0;
-  for (int i = 1; i < w->n; i++)
-    if (w->p[3 * i] < w->p[3 * low]) low = i;
-  const double *o = w->p + 3 * low;
+  for (int i = 1; i < wrapped->n; i++)
+    if (wrapped->p[3 * i] < wrapped->p[3 * low]) low = i;
+  const double *o = wrapped->p + 3 * low;
   double n[3] = { -1, 0, 0 }, m[3] = { 0, 1, 0 }, e[3] = { 0 };
-  enum wrap_end end = add_face(w, n, o);
+  enum wrap_end end = add_face(wrapped, n, o);
   if (end != WRAP_OPEN) return end;
-  turn_plane(w, o, (const double[3]){ -1, 0, 0 }, m, n);
-  end = add_face(w, n, o);
+  turn_plane(wrapped, o, (const double[3]){ -1, 0, 0 }, m, n);
+  end = add_face(wrapped, n, o);
   if (end != WRAP_OPEN) return end;
   /* the plane touches along an edge: the farthest point in it gives its direction */
   double far = 0;
-  const int on = perp_points_slab(&w->tree, n, perp_dot(3, n, o), w->eps, w->index);
+  const int on = perp_points_slab(&wrapped->tree, n, perp_dot(3, n, o), wrapped->eps,
+                                  wrapped->index);
   for (int l = 0; l < on; l++) {
     double r[3];
-    perp_sub(w->p + 3 * w->index[l], o, r);
+    perp_sub(wrapped->p + 3 * wrapped->index[l], o, r);
     double len = perp_norm(r);
     if (len <= far) continue;
     far = len;
@@ -491,69 +497,70 @@ static enum wrap_end first_face(wrap *w)
   if (far == 0) return WRAP_FLAT;
   perp_cross(n, e, m);
   const double old[3] = { n[0], n[1], n[2] };
-  turn_plane(w, o, old, m, n);
-  end = add_face(w, n, o);
+  turn_plane(wrapped, o, old, m, n);
+  end = add_face(wrapped, n, o);
   return end == WRAP_OPEN ? WRAP_FLAT : end; /* all on a line */
 }
 
-static enum wrap_end wrap_all(wrap *w)
+static enum wrap_end wrap_all(wrap *wrapped)
 {
-  if (w->n < 4) return WRAP_FLAT;
-  perp_points_build(&w->tree, w->p, w->n);
-  halves_clear(&w->by, w->n);
-  enum wrap_end end = first_face(w);
+  if (wrapped->n < 4) return WRAP_FLAT;
+  perp_points_build(&wrapped->tree, wrapped->p, wrapped->n);
+  halves_clear(&wrapped->by, wrapped->n);
+  enum wrap_end end = first_face(wrapped);
   if (end != WRAP_CLOSED) return end;
   bool solid = false; /* not all in the plane of the first face */
-  for (int i = 0; i < w->n && !solid; i++) {
+  for (int i = 0; i < wrapped->n && !solid; i++) {
     double r[3];
-    perp_sub(w->p + 3 * i, w->p + 3 * w->found.vertex[0], r);
-    solid = perp_dot(3, r, w->normal) < -4 * w->eps;
+    perp_sub(wrapped->p + 3 * i, wrapped->p + 3 * wrapped->found.vertex[0], r);
+    solid = perp_dot(3, r, wrapped->normal) < -4 * wrapped->eps;
   }
   if (!solid) return WRAP_FLAT;
-  const faces *found = &w->found;
+  const faces *found = &wrapped->found;
   for (int f = 0; f < found->n; f++)
     for (int k = found->start[f]; k < found->start[f + 1]; k++) {
       int a = found->vertex[k], b = next_vertex(found, f, k);
-      if (find_half(&w->by, NULL, b, a) >= 0) continue;
+      if (find_half(&wrapped->by, NULL, b, a) >= 0) continue;
       double e[3], m[3], n[3];
-      perp_sub(w->p + 3 * b, w->p + 3 * a, e);
+      perp_sub(wrapped->p + 3 * b, wrapped->p + 3 * a, e);
       hull_unit(e);
-      perp_cross(w->normal + 3 * f, e, m); /* towards the inside of the face */
-      turn_plane(w, w->p + 3 * a, w->normal + 3 * f, m, n);
-      end = add_face(w, n, w->p + 3 * a);
+      perp_cross(wrapped->normal + 3 * f, e, m); /* towards the inside of the face */
+      turn_plane(wrapped, wrapped->p + 3 * a, wrapped->normal + 3 * f, m, n);
+      end = add_face(wrapped, n, wrapped->p + 3 * a);
       if (end != WRAP_CLOSED) return end;
     }
   return WRAP_CLOSED;
 }
 
 /* The sides of a polygon; their number, below 3 when flat. */
-static int wrap_polygon(wrap *w)
+static int wrap_polygon(wrap *wrapped)
 {
-  for (int i = 0; i < w->n; i++) {
-    memcpy(w->flat + 2 * i, w->p + 3 * i, 2 * sizeof *w->p);
-    w->index[i] = i;
+  for (int i = 0; i < wrapped->n; i++) {
+    memcpy(wrapped->flat + 2 * i, wrapped->p + 3 * i, 2 * sizeof *wrapped->p);
+    wrapped->index[i] = i;
   }
-  const int m = hull_planar(w->flat, w->n, w->index, w->eps, w->ring);
+  const int m = hull_planar(wrapped->flat, wrapped->n, wrapped->index, wrapped->eps, wrapped->ring);
   if (m < 3 || m > PERP_HULL_SMALL_EDGES) return m;
   for (int k = 0; k < m; k++) {
-    w->found.vertex[2 * k] = w->ring[k];
-    w->found.vertex[2 * k + 1] = w->ring[(k + 1) % m];
-    w->found.start[k + 1] = 2 * k + 2;
+    wrapped->found.vertex[2 * k] = wrapped->ring[k];
+    wrapped->found.vertex[2 * k + 1] = wrapped->ring[(k + 1) % m];
+    wrapped->found.start[k + 1] = 2 * k + 2;
   }
-  w->found.n = m;
-  w->n_half = 2 * m;
+  wrapped->found.n = m;
+  wrapped->n_half = 2 * m;
   return m;
 }
 
 /* One message for each cause. */
-static perp_status hull_refused(perp_ctx *ctx, const wrap *w, enum wrap_end end, const char *who)
+static perp_status hull_refused(perp_ctx *ctx, const wrap *wrapped, enum wrap_end end,
+                                const char *who)
 {
   switch (end) {
   case WRAP_FLAT:
     return PERP_FAIL(
         ctx, PERP_ERR_ARG,
         "%s: its vertices lie in one plane (%d of them differ) within %g m: a hull needs a volume",
-        who, w->n, 4 * w->eps);
+        who, wrapped->n, 4 * wrapped->eps);
   case WRAP_EDGES:
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: its hull exceeds the limit of %d vertices (edges: %d): remove vertices "
@@ -563,38 +570,39 @@ static perp_status hull_refused(perp_ctx *ctx, const wrap *w, enum wrap_end end,
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: a face of its hull has %d corners, the limit is %d: remove some of the "
                      "vertices around it",
-                     who, w->corners, PERP_FACE_MAX);
+                     who, wrapped->corners, PERP_FACE_MAX);
   default:
     return hull_open(ctx, who);
   }
 }
 
-static perp_status hull_of(perp_ctx *ctx, int dim, wrap *w, const char *who, bool *open,
+static perp_status hull_of(perp_ctx *ctx, int dim, wrap *wrapped, const char *who, bool *open,
                            perp_hull **out)
 {
   if (dim == 2) {
-    const int m = wrap_polygon(w);
+    const int m = wrap_polygon(wrapped);
     if (m < 3) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its vertices lie on a line", who);
     if (m > PERP_HULL_SMALL_EDGES)
       return PERP_FAIL(ctx, PERP_ERR_ARG,
                        "%s: its hull has %d sides, the limit is %d: remove vertices", who, m,
                        PERP_HULL_SMALL_EDGES);
   } else {
-    const enum wrap_end end = wrap_all(w);
+    const enum wrap_end end = wrap_all(wrapped);
     *open = end == WRAP_OPEN;
-    if (end != WRAP_CLOSED) return hull_refused(ctx, w, end, who);
+    if (end != WRAP_CLOSED) return hull_refused(ctx, wrapped, end, who);
   }
   /* the vertices that the hull uses, in the order given */
   int used = 0;
-  for (int i = 0; i < w->n; i++) w->index[i] = -1;
-  for (int k = 0; k < w->n_half; k++) w->index[w->found.vertex[k]] = 0;
-  for (int i = 0; i < w->n; i++) {
-    if (w->index[i] < 0) continue;
-    memmove(w->p + 3 * used, w->p + 3 * i, 3 * sizeof *w->p);
-    w->index[i] = used++;
+  for (int i = 0; i < wrapped->n; i++) wrapped->index[i] = -1;
+  for (int k = 0; k < wrapped->n_half; k++) wrapped->index[wrapped->found.vertex[k]] = 0;
+  for (int i = 0; i < wrapped->n; i++) {
+    if (wrapped->index[i] < 0) continue;
+    memmove(wrapped->p + 3 * used, wrapped->p + 3 * i, 3 * sizeof *wrapped->p);
+    wrapped->index[i] = used++;
   }
-  for (int k = 0; k < w->n_half; k++) w->found.vertex[k] = w->index[w->found.vertex[k]];
-  return hull_assemble(ctx, dim, w->p, used, &w->found, &w->by, who, open, out);
+  for (int k = 0; k < wrapped->n_half; k++)
+    wrapped->found.vertex[k] = wrapped->index[wrapped->found.vertex[k]];
+  return hull_assemble(ctx, dim, wrapped->p, used, &wrapped->found, &wrapped->by, who, open, out);
 }
 
 perp_status perp_hull_create(perp_ctx *ctx, int dim, const double *points, int stride, int n,

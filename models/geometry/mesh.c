@@ -121,14 +121,14 @@ static perp_status mesh_check(perp_ctx *ctx, const double *vertices, int n_verti
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: %d triangles exceed the limit of %d: split the mesh", who, n_triangles,
                      PERP_MESH_TRIANGLES_MAX);
-  for (int i = 0; i < 3 * n_vertices; i++)
-    if (!isfinite(vertices[i]))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: vertex %d is not finite", who, i / 3);
-  for (int k = 0; k < 3 * n_triangles; k++)
-    if (triangles[k] < 0 || triangles[k] >= n_vertices)
+  for (int vertex = 0; vertex < 3 * n_vertices; vertex++)
+    if (!isfinite(vertices[vertex]))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: vertex %d is not finite", who, vertex / 3);
+  for (int triangle = 0; triangle < 3 * n_triangles; triangle++)
+    if (triangles[triangle] < 0 || triangles[triangle] >= n_vertices)
       return PERP_FAIL(ctx, PERP_ERR_ARG,
                        "%s: triangle %d refers to vertex %d: vertices are numbered from 0 to %d",
-                       who, k / 3, triangles[k], n_vertices - 1);
+                       who, triangle / 3, triangles[triangle], n_vertices - 1);
   return PERP_OK;
 }
 
@@ -149,7 +149,7 @@ perp_status perp_mesh_create(perp_ctx *ctx, const double *vertices, int n_vertic
     free(mesh);
     return status;
   }
-  for (int t = 0; t < n_triangles; t++) mesh->order[t] = t;
+  for (int triangle = 0; triangle < n_triangles; triangle++) mesh->order[triangle] = triangle;
   mesh_split(mesh, 0, n_triangles);
   *out = mesh;
   return PERP_OK;
@@ -321,7 +321,8 @@ static bool mesh_normal(perp_mesh *mesh, int t)
 static void mesh_stars(perp_mesh *mesh)
 {
   memset(mesh->star, 0, (size_t)(mesh->n_vertices + 1) * sizeof *mesh->star);
-  for (int k = 0; k < 3 * mesh->n_triangles; k++) mesh->star[mesh->tri[k]]++;
+  for (int triangle = 0; triangle < 3 * mesh->n_triangles; triangle++)
+    mesh->star[mesh->tri[triangle]]++;
   for (int i = 0, sum = 0; i <= mesh->n_vertices; i++) {
     sum += mesh->star[i];
     mesh->star[i] = sum;
@@ -361,24 +362,26 @@ void perp_mesh_bounds(perp_mesh *mesh)
 
 perp_status perp_mesh_measure(perp_ctx *ctx, perp_mesh *mesh, const char *who)
 {
-  for (int t = 0; t < mesh->n_triangles; t++)
-    if (!mesh_normal(mesh, t))
+  for (int triangle = 0; triangle < mesh->n_triangles; triangle++)
+    if (!mesh_normal(mesh, triangle))
       return PERP_FAIL(ctx, PERP_ERR_ARG,
-                       "%s: triangle %d (vertices %d, %d, %d) has no area: remove it", who, t,
-                       mesh->tri[3 * t], mesh->tri[3 * t + 1], mesh->tri[3 * t + 2]);
+                       "%s: triangle %d (vertices %d, %d, %d) has no area: remove it", who,
+                       triangle, mesh->tri[3 * triangle], mesh->tri[3 * triangle + 1],
+                       mesh->tri[3 * triangle + 2]);
   mesh_stars(mesh);
-  for (int t = 0; t < mesh->n_triangles; t++) mesh->facet[t] = t;
-  for (int t = 0; t < mesh->n_triangles; t++)
+  for (int triangle = 0; triangle < mesh->n_triangles; triangle++) mesh->facet[triangle] = triangle;
+  for (int triangle = 0; triangle < mesh->n_triangles; triangle++)
     for (int k = 0; k < 3; k++) {
-      const int other = perp_mesh_across(mesh, t, k);
+      const int other = perp_mesh_across(mesh, triangle, k);
       double x[3];
-      if (other < t) continue;
-      perp_cross(mesh->n + 3 * t, mesh->n + 3 * other, x);
+      if (other < triangle) continue;
+      perp_cross(mesh->n + 3 * triangle, mesh->n + 3 * other, x);
       if (perp_dot(3, x, x) > MESH_COPLANAR * MESH_COPLANAR) continue;
-      const int a = mesh_root(mesh->facet, t), b = mesh_root(mesh->facet, other);
+      const int a = mesh_root(mesh->facet, triangle), b = mesh_root(mesh->facet, other);
       mesh->facet[a < b ? b : a] = a < b ? a : b;
     }
-  for (int t = 0; t < mesh->n_triangles; t++) mesh->facet[t] = mesh_root(mesh->facet, t);
+  for (int triangle = 0; triangle < mesh->n_triangles; triangle++)
+    mesh->facet[triangle] = mesh_root(mesh->facet, triangle);
   perp_mesh_bounds(mesh);
   return PERP_OK;
 }

@@ -48,15 +48,15 @@ static int box_rows(int dim)
 
 static perp_status box_fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
 {
-  const struct opts *o = opts;
+  const struct opts *chosen = opts;
   (void)dim;
-  if (o->limits == REFRESHED && !(lcp->caps & PERP_LCP_FRICTION))
+  if (chosen->limits == REFRESHED && !(lcp->caps & PERP_LCP_FRICTION))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact box needs an LCP solver for friction rows: '%s' does not support "
                      "them; use --contact %s with it, or --lcp dantzig",
                      lcp->name,
                      lcp->caps & PERP_LCP_BOX ? "box:limits=fixed or polyhedral" : "polyhedral");
-  if (o->limits == FIXED && !(lcp->caps & PERP_LCP_BOX))
+  if (chosen->limits == FIXED && !(lcp->caps & PERP_LCP_BOX))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact box:limits=fixed needs an LCP solver for finite bounds: '%s' does "
                      "not support them; use --contact polyhedral with it, or --lcp dantzig",

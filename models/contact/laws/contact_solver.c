@@ -105,34 +105,34 @@ int64_t perp_contact_count_none(const perp_contact_count *count)
 static const double PART = 0.1;
 
 perp_status perp_contact_solver_open(perp_ctx *ctx, const perp_contact_setup *setup,
-                                     perp_contact_solver *j)
+                                     perp_contact_solver *solver)
 {
-  *j = (perp_contact_solver){ .setup = *setup };
-  PERP_TRY(perp_spec_copy(ctx, setup->lcp, &j->lcp));
-  j->setup.lcp = &j->lcp;
-  if (!(setup->part > 0)) j->setup.part = PART;
+  *solver = (perp_contact_solver){ .setup = *setup };
+  PERP_TRY(perp_spec_copy(ctx, setup->lcp, &solver->lcp));
+  solver->setup.lcp = &solver->lcp;
+  if (!(setup->part > 0)) solver->setup.part = PART;
   return PERP_OK;
 }
 
-void perp_contact_solver_close(perp_contact_solver *j)
+void perp_contact_solver_close(perp_contact_solver *solver)
 {
-  perp_lcp_destroy(j->solver);
-  perp_spec_free(&j->lcp);
-  perp_arena_free(&j->arena);
+  perp_lcp_destroy(solver->solver);
+  perp_spec_free(&solver->lcp);
+  perp_arena_free(&solver->arena);
 }
 
 perp_status perp_contact_solver_new(perp_ctx *ctx, const perp_contact_setup *setup,
                                     const char *name, size_t size, void **ws)
 {
   *ws = NULL;
-  perp_contact_solver *j = calloc(1, size);
-  if (j == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", name);
-  perp_status status = perp_contact_solver_open(ctx, setup, j);
+  perp_contact_solver *solver = calloc(1, size);
+  if (solver == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", name);
+  perp_status status = perp_contact_solver_open(ctx, setup, solver);
   if (status != PERP_OK) {
-    perp_contact_solver_free(j);
+    perp_contact_solver_free(solver);
     return status;
   }
-  *ws = j;
+  *ws = solver;
   return PERP_OK;
 }
 
@@ -145,20 +145,20 @@ void perp_contact_solver_free(void *ws)
 
 void perp_contact_solver_observe(void *ws, perp_contact_observer *observer, void *user)
 {
-  perp_contact_solver *j = ws;
-  j->observer = observer;
-  j->user = user;
+  perp_contact_solver *solver = ws;
+  solver->observer = observer;
+  solver->user = user;
 }
 
-static void contact_solver_layout(void *ws, perp_arena *a)
+static void contact_solver_layout(void *ws, perp_arena *arena)
 {
-  perp_contact_solver *j = ws;
-  size_t n = (size_t)j->cap_n;
-  PERP_DOUBLES(a, n, &j->best, &j->first, &j->w, &j->w0, &j->none, &j->a, &j->unit, &j->lo, &j->hi,
-               &j->mu, &j->lambda);
-  PERP_INTS(a, n, &j->fric_of, &j->contact_of);
-  j->cone = PERP_CARVE(a, signed char, n);
-  j->scratch = PERP_CARVE(a, double, PERP_LCP_SCRATCH(n, j->cap_nv));
+  perp_contact_solver *solver = ws;
+  size_t n = (size_t)solver->cap_n;
+  PERP_DOUBLES(arena, n, &solver->best, &solver->first, &solver->w, &solver->w0, &solver->none,
+               &solver->a, &solver->unit, &solver->lo, &solver->hi, &solver->mu, &solver->lambda);
+  PERP_INTS(arena, n, &solver->fric_of, &solver->contact_of);
+  solver->cone = PERP_CARVE(arena, signed char, n);
+  solver->scratch = PERP_CARVE(arena, double, PERP_LCP_SCRATCH(n, solver->cap_nv));
 }
 
 static int contact_solver_grown(int have, int need)
@@ -166,15 +166,16 @@ static int contact_solver_grown(int have, int need)
   return need <= have ? have : need + need / 4;
 }
 
-perp_status perp_contact_solver_reserve(perp_ctx *ctx, perp_contact_solver *j, int n, int nv)
+perp_status perp_contact_solver_reserve(perp_ctx *ctx, perp_contact_solver *solver, int n, int nv)
 {
-  if (n <= j->cap_n && nv <= j->cap_nv) return PERP_OK;
-  int cap_n = contact_solver_grown(j->cap_n, n), cap_nv = contact_solver_grown(j->cap_nv, nv);
-  j->cap_n = cap_n;
-  j->cap_nv = cap_nv;
-  perp_status status = perp_arena_layout(ctx, &j->arena, contact_solver_layout, j);
+  if (n <= solver->cap_n && nv <= solver->cap_nv) return PERP_OK;
+  int cap_n = contact_solver_grown(solver->cap_n, n),
+      cap_nv = contact_solver_grown(solver->cap_nv, nv);
+  solver->cap_n = cap_n;
+  solver->cap_nv = cap_nv;
+  perp_status status = perp_arena_layout(ctx, &solver->arena, contact_solver_layout, solver);
   if (status != PERP_OK) {
-    j->cap_n = j->cap_nv = 0;
+    solver->cap_n = solver->cap_nv = 0;
     return status;
   }
   return PERP_OK;
@@ -202,16 +203,16 @@ typedef struct rows_job {
 static void contact_solver_share(void *user, int member, int members)
 {
   const rows_job *job = user;
-  const perp_contact_solver *j = job->j;
+  const perp_contact_solver *solver = job->j;
   const perp_contact_island *island = job->island;
   const int r = job->r, end = perp_share(island->nc, member + 1, members);
   for (int c = perp_share(island->nc, member, members); c < end; c++)
     for (int k = 0; k < r; k++) {
       int i = r * c + k;
-      j->lo[i] = k == 0 && island->lo != NULL ? island->lo[c] : 0;
-      j->hi[i] = k == 0 ? HUGE_VAL : 0;
-      j->fric_of[i] = k == 0 ? -1 : r * c;
-      j->mu[i] = k == 0 ? 0 : island->mu[c];
+      solver->lo[i] = k == 0 && island->lo != NULL ? island->lo[c] : 0;
+      solver->hi[i] = k == 0 ? HUGE_VAL : 0;
+      solver->fric_of[i] = k == 0 ? -1 : r * c;
+      solver->mu[i] = k == 0 ? 0 : island->mu[c];
     }
 }
 
@@ -244,28 +245,29 @@ perp_status perp_contact_solver_rows(perp_ctx *ctx, perp_contact_solver *j,
 }
 
 /* for n rows and nv columns */
-static perp_status solver_for(perp_ctx *ctx, perp_contact_solver *j, int n, int nv)
+static perp_status solver_for(perp_ctx *ctx, perp_contact_solver *solver, int n, int nv)
 {
-  if (j->solver != NULL && n <= j->max_n && nv <= j->max_nv) return PERP_OK;
-  int max_n = contact_solver_grown(j->max_n, n), max_nv = contact_solver_grown(j->max_nv, nv);
-  perp_lcp_destroy(j->solver);
-  j->solver = NULL;
-  j->max_n = j->max_nv = 0;
-  PERP_TRY(perp_lcp_create(ctx, &j->lcp, max_n, max_nv, &j->solver));
-  j->max_n = max_n;
-  j->max_nv = max_nv;
+  if (solver->solver != NULL && n <= solver->max_n && nv <= solver->max_nv) return PERP_OK;
+  int max_n = contact_solver_grown(solver->max_n, n),
+      max_nv = contact_solver_grown(solver->max_nv, nv);
+  perp_lcp_destroy(solver->solver);
+  solver->solver = NULL;
+  solver->max_n = solver->max_nv = 0;
+  PERP_TRY(perp_lcp_create(ctx, &solver->lcp, max_n, max_nv, &solver->solver));
+  solver->max_n = max_n;
+  solver->max_nv = max_nv;
   return PERP_OK;
 }
 
-bool perp_contact_solver_reuse(perp_contact_solver *j, const perp_lcp *p, double accept,
+bool perp_contact_solver_reuse(perp_contact_solver *solver, const perp_lcp *lcp, double accept,
                                const double *a, const double *lambda, const double *w, double *rel,
                                perp_contact_count *count)
 {
   double data;
-  perp_lcp_rate(p, a, lambda, w, rel, &data);
-  if (p->n > count->rows) count->rows = p->n;
+  perp_lcp_rate(lcp, a, lambda, w, rel, &data);
+  if (lcp->n > count->rows) count->rows = lcp->n;
   if (!(accept > 0) || !(*rel <= accept) || !(data <= 10 * accept) ||
-      (j->setup.tol_data > 0 && !(data <= j->setup.tol_data)))
+      (solver->setup.tol_data > 0 && !(data <= solver->setup.tol_data)))
     return false;
   count->reused++;
   count->residual = fmax(count->residual, *rel);
@@ -273,39 +275,41 @@ bool perp_contact_solver_reuse(perp_contact_solver *j, const perp_lcp *p, double
   return true;
 }
 
-bool perp_contact_solver_good(perp_contact_solver *j, const perp_lcp *p,
+bool perp_contact_solver_good(perp_contact_solver *solver, const perp_lcp *lcp,
                               const perp_contact_island *island, const double *lambda, double *rel,
                               perp_contact_count *count)
 {
   double largest = 0;
-  perp_lcp_product(p, lambda, j->w, j->scratch);
-  j->mass = island->mass;
-  for (int i = 0; i < p->n; i++) largest = fmax(largest, island->diag[i]);
-  for (int i = 0; i < p->n; i++)
-    j->a[i] = island->diag[i] > 0 ? island->diag[i] : largest > 0 ? largest : 1;
-  return perp_contact_solver_reuse(j, p, island->reuse, j->a, lambda, j->w, rel, count);
+  perp_lcp_product(lcp, lambda, solver->w, solver->scratch);
+  solver->mass = island->mass;
+  for (int i = 0; i < lcp->n; i++) largest = fmax(largest, island->diag[i]);
+  for (int i = 0; i < lcp->n; i++)
+    solver->a[i] = island->diag[i] > 0 ? island->diag[i] : largest > 0 ? largest : 1;
+  return perp_contact_solver_reuse(solver, lcp, island->reuse, solver->a, lambda, solver->w, rel,
+                                   count);
 }
 
-static double gain_of(perp_contact_solver *j, const perp_lcp *p, const double *lambda)
+static double gain_of(perp_contact_solver *solver, const perp_lcp *lcp, const double *lambda)
 {
-  if (j->gain != NULL) return j->gain(j, p, lambda);
-  perp_lcp_product(p, lambda, j->w, j->scratch);
-  return perp_lcp_gain(p, j->a, j->mass, lambda, j->w, j->none, j->w0, j->scratch);
+  if (solver->gain != NULL) return solver->gain(solver, lcp, lambda);
+  perp_lcp_product(lcp, lambda, solver->w, solver->scratch);
+  return perp_lcp_gain(lcp, solver->a, solver->mass, lambda, solver->w, solver->none, solver->w0,
+                       solver->scratch);
 }
 
 /* lambda becomes the better one of lambda and what was best before; does the gain decide? */
-static bool keep_best(perp_contact_solver *j, const perp_lcp *p, double rel,
+static bool keep_best(perp_contact_solver *solver, const perp_lcp *lcp, double rel,
                       perp_lcp_candidate *best, double *lambda)
 {
-  const size_t size = (size_t)p->n * sizeof *lambda;
-  const perp_lcp_candidate now = { rel, gain_of(j, p, lambda) };
-  if (best->gain < 0) best->gain = gain_of(j, p, j->best);
+  const size_t size = (size_t)lcp->n * sizeof *lambda;
+  const perp_lcp_candidate now = { rel, gain_of(solver, lcp, lambda) };
+  if (best->gain < 0) best->gain = gain_of(solver, lcp, solver->best);
   const bool closer = now.rating < best->rating, better = perp_lcp_better(now, *best, PERP_THROWN);
   if (better) {
     *best = now;
-    memcpy(j->best, lambda, size);
+    memcpy(solver->best, lambda, size);
   } else {
-    memcpy(lambda, j->best, size);
+    memcpy(lambda, solver->best, size);
   }
   return better != closer;
 }
@@ -317,20 +321,20 @@ static bool keep_best(perp_contact_solver *j, const perp_lcp *p, double rel,
  *      t lambda,   t = -b' lambda / lambda' A lambda, within [0, 1]
  *
  * which of a solution is t = 1.  Few sweeps need it: a pyramid of 210 boxes drifts a third as far,
- * and a stack of 50 stands, whose guess is no worse for a contact that has opened.  j->w in and
- * out: w of lambda.  Does lambda become shorter?  Its rating is then another one. */
-static bool contact_solver_shorten(perp_contact_solver *j, const perp_lcp *p, double *lambda)
+ * and a stack of 50 stands, whose guess is no worse for a contact that has opened.  solver->w in
+ * and out: w of lambda.  Does lambda become shorter?  Its rating is then another one. */
+static bool contact_solver_shorten(perp_contact_solver *solver, const perp_lcp *lcp, double *lambda)
 {
   double gives = 0, takes = 0;
-  for (int i = 0; i < p->n; i++) {
-    gives -= lambda[i] * p->b[i];
-    takes += lambda[i] * (j->w[i] - p->b[i]);
+  for (int i = 0; i < lcp->n; i++) {
+    gives -= lambda[i] * lcp->b[i];
+    takes += lambda[i] * (solver->w[i] - lcp->b[i]);
   }
   if (!(takes > gives)) return false;
   const double t = fmax(0, gives / takes);
-  for (int i = 0; i < p->n; i++) {
+  for (int i = 0; i < lcp->n; i++) {
     lambda[i] *= t;
-    j->w[i] = p->b[i] + t * (j->w[i] - p->b[i]);
+    solver->w[i] = lcp->b[i] + t * (solver->w[i] - lcp->b[i]);
   }
   return true;
 }
@@ -338,49 +342,50 @@ static bool contact_solver_shorten(perp_contact_solver *j, const perp_lcp *p, do
 /* Impulses of an impact tell nothing about the step after it, and may be larger than its data by
  * all digits: a guess further from the answer than no impulses at all becomes those.  Returns the
  * rating of the guess, NaN: that is for perp_lcp_rel to say, only a failure asks for it. */
-static double drop_bad_guess(perp_contact_solver *j, const perp_lcp *p, double rel, double *lambda)
+static double drop_bad_guess(perp_contact_solver *solver, const perp_lcp *lcp, double rel,
+                             double *lambda)
 {
-  for (int i = 0; i < p->n; i++)
-    if ((p->lo != NULL && p->lo[i] > 0) || (p->hi != NULL && p->hi[i] < 0)) return rel;
-  if (j->lcp.d->caps & (PERP_LCP_BY_ROWS | PERP_LCP_CONE_BLOCKS))
-    return contact_solver_shorten(j, p, lambda) ? (double)NAN : rel;
-  memset(j->w, 0, (size_t)p->n * sizeof *j->w);
-  double zero = perp_lcp_rel(p, j->a, j->w, p->b);
+  for (int i = 0; i < lcp->n; i++)
+    if ((lcp->lo != NULL && lcp->lo[i] > 0) || (lcp->hi != NULL && lcp->hi[i] < 0)) return rel;
+  if (solver->lcp.d->caps & (PERP_LCP_BY_ROWS | PERP_LCP_CONE_BLOCKS))
+    return contact_solver_shorten(solver, lcp, lambda) ? (double)NAN : rel;
+  memset(solver->w, 0, (size_t)lcp->n * sizeof *solver->w);
+  double zero = perp_lcp_rel(lcp, solver->a, solver->w, lcp->b);
   if (!(rel > 2 * zero)) return rel;
-  memset(lambda, 0, (size_t)p->n * sizeof *lambda);
+  memset(lambda, 0, (size_t)lcp->n * sizeof *lambda);
   return zero;
 }
 
-static bool contact_solver_within(const perp_contact_solver *j, const perp_stats *stats,
+static bool contact_solver_within(const perp_contact_solver *solver, const perp_stats *stats,
                                   double part)
 {
-  return stats->residual <= part * j->setup.tol &&
-         (!(j->setup.tol_data > 0) || stats->data <= part * j->setup.tol_data);
+  return stats->residual <= part * solver->setup.tol &&
+         (!(solver->setup.tol_data > 0) || stats->data <= part * solver->setup.tol_data);
 }
 
 /* The one place where a problem is asked again, and counted so: never after a failure, which is
  * one.  What chooses has an answer to both tolerances; with as much work again a closer one, or the
  * same. */
-static perp_status contact_solver_again(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
-                                        double *lambda, perp_stats *stats,
+static perp_status contact_solver_again(perp_ctx *ctx, perp_contact_solver *solver,
+                                        const perp_lcp *p, double *lambda, perp_stats *stats,
                                         perp_contact_count *count)
 {
   const size_t size = (size_t)p->n * sizeof *lambda;
   perp_stats more;
   perp_lcp q = *p;
-  q.tol_data = j->setup.part * j->setup.tol_data;
+  q.tol_data = solver->setup.part * solver->setup.tol_data;
   q.work = q.work > 0 ? fmin(stats->work, q.work - stats->work) : stats->work;
   if (!(q.work > 0)) return PERP_OK;
   count->again++;
-  memcpy(j->first, lambda, size);
-  PERP_TRY(
-      perp_lcp_solve(ctx, j->solver, &q, j->setup.part * j->setup.tol, lambda, j->w, NULL, &more));
+  memcpy(solver->first, lambda, size);
+  PERP_TRY(perp_lcp_solve(ctx, solver->solver, &q, solver->setup.part * solver->setup.tol, lambda,
+                          solver->w, NULL, &more));
   more.work += stats->work;
   more.iterations += stats->iterations;
   if (more.reason > 0) {
     *stats = more;
   } else {
-    memcpy(lambda, j->first, size);
+    memcpy(lambda, solver->first, size);
     stats->work = more.work;
     stats->iterations = more.iterations;
   }
@@ -388,33 +393,34 @@ static perp_status contact_solver_again(perp_ctx *ctx, perp_contact_solver *j, c
 }
 
 /* Is it a solver that goes from method to method (auto)? */
-static bool contact_solver_chooses(const perp_contact_solver *j)
+static bool contact_solver_chooses(const perp_contact_solver *solver)
 {
-  const unsigned caps = j->lcp.d->caps;
+  const unsigned caps = solver->lcp.d->caps;
   return caps & PERP_LCP_EXHAUSTIVE && caps & PERP_LCP_WARM;
 }
 
 /* p->work: what it may cost. */
-static perp_status contact_solver_solve_once(perp_ctx *ctx, perp_contact_solver *j,
+static perp_status contact_solver_solve_once(perp_ctx *ctx, perp_contact_solver *solver,
                                              const perp_lcp *p, double *lambda, perp_stats *stats,
                                              perp_contact_count *count)
 {
-  const unsigned caps = j->lcp.d->caps;
+  const unsigned caps = solver->lcp.d->caps;
   const bool iterates = caps & PERP_LCP_ITERATIVE && caps & PERP_LCP_WARM;
-  const double tol = j->setup.tol, part = iterates || j->setup.part < PART ? j->setup.part : 1;
+  const double tol = solver->setup.tol,
+               part = iterates || solver->setup.part < PART ? solver->setup.part : 1;
   perp_lcp q = *p;
-  q.tol_data = part * j->setup.tol_data;
+  q.tol_data = part * solver->setup.tol_data;
   q.brief = true;
-  PERP_TRY(perp_lcp_solve(ctx, j->solver, &q, part * tol, lambda, j->w, NULL, stats));
-  if (contact_solver_chooses(j) && stats->reason > 0 &&
-      !contact_solver_within(j, stats, j->setup.part))
-    PERP_TRY(contact_solver_again(ctx, j, &q, lambda, stats, count));
-  if (j->settle != NULL)
-    j->settle(j, p, lambda);
-  else if (stats->reason > 0 || part == 1 || !contact_solver_within(j, stats, 1))
+  PERP_TRY(perp_lcp_solve(ctx, solver->solver, &q, part * tol, lambda, solver->w, NULL, stats));
+  if (contact_solver_chooses(solver) && stats->reason > 0 &&
+      !contact_solver_within(solver, stats, solver->setup.part))
+    PERP_TRY(contact_solver_again(ctx, solver, &q, lambda, stats, count));
+  if (solver->settle != NULL)
+    solver->settle(solver, p, lambda);
+  else if (stats->reason > 0 || part == 1 || !contact_solver_within(solver, stats, 1))
     return PERP_OK;
   perp_lcp_judgement judgement;
-  perp_lcp_judge(&q, lambda, j->w, j->scratch, &judgement);
+  perp_lcp_judge(&q, lambda, solver->w, solver->scratch, &judgement);
   stats->residual = judgement.rel;
   stats->data = judgement.data;
   q.tol_data = p->tol_data;
@@ -436,69 +442,72 @@ void perp_contact_solver_refused(const perp_stats *stats, perp_contact_count *co
  * solution takes all.  Others end by their own rules. */
 static const double STEP_PRODUCTS = 5000, STEP_PRODUCTS_A_ROW = 120;
 
-static double contact_solver_budget(const perp_contact_solver *j, const perp_lcp *p)
+static double contact_solver_budget(const perp_contact_solver *solver, const perp_lcp *lcp)
 {
-  const double products = STEP_PRODUCTS + STEP_PRODUCTS_A_ROW * p->n, budget = j->setup.budget;
-  const double whole = perp_lcp_afford(p, budget);
-  return contact_solver_chooses(j) ? fmin(whole, budget * products * perp_lcp_product_work(p))
-                                   : whole;
+  const double products = STEP_PRODUCTS + STEP_PRODUCTS_A_ROW * lcp->n,
+               budget = solver->setup.budget;
+  const double whole = perp_lcp_afford(lcp, budget);
+  return contact_solver_chooses(solver)
+             ? fmin(whole, budget * products * perp_lcp_product_work(lcp))
+             : whole;
 }
 
-static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
-                                          double rel, double spare, double *lambda,
-                                          perp_stats *stats, perp_contact_count *count)
+static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *solver,
+                                          const perp_lcp *p, double rel, double spare,
+                                          double *lambda, perp_stats *stats,
+                                          perp_contact_count *count)
 {
   const int n = p->n, nv = p->F != NULL ? p->F->nv : 0;
   const size_t size = (size_t)n * sizeof *lambda;
-  const unsigned caps = j->lcp.d->caps;
+  const unsigned caps = solver->lcp.d->caps;
   const bool dense = p->F == NULL || !(caps & PERP_LCP_FACTORED);
   perp_lcp q = *p;
-  q.work = (1 - spare) * contact_solver_budget(j, p);
+  q.work = (1 - spare) * contact_solver_budget(solver, p);
   q.brief = q.brief || spare > 0; /* what is claimed of the same contacts has been looked into */
   bool thrown = false;
-  rel = drop_bad_guess(j, p, rel, lambda);
+  rel = drop_bad_guess(solver, p, rel, lambda);
   const bool unrated = isnan(rel);
-  if (unrated) memcpy(j->first, j->w, size);
+  if (unrated) memcpy(solver->first, solver->w, size);
   *stats = (perp_stats){ .reason = PERP_UNSUITED };
-  memcpy(j->best, lambda, size);
+  memcpy(solver->best, lambda, size);
   if (!dense || n <= PERP_DENSE_ROWS) {
-    PERP_TRY(solver_for(ctx, j, n, nv));
-    PERP_TRY(contact_solver_solve_once(ctx, j, &q, lambda, stats, count));
+    PERP_TRY(solver_for(ctx, solver, n, nv));
+    PERP_TRY(contact_solver_solve_once(ctx, solver, &q, lambda, stats, count));
   }
   if (stats->reason > 0 || stats->reason == PERP_SWEEPS_DONE) return PERP_OK;
-  if (unrated) rel = perp_lcp_rel(p, j->a, j->best, j->first);
+  if (unrated) rel = perp_lcp_rel(p, solver->a, solver->best, solver->first);
   perp_lcp_candidate best = { isfinite(rel) ? rel : HUGE_VAL, -1 };
   if (caps & PERP_LCP_CHOOSES)
-    best.gain = gain_of(j, p, lambda);
+    best.gain = gain_of(solver, p, lambda);
   else
-    thrown = keep_best(j, p, stats->residual, &best, lambda);
-  perp_lcp_product(p, lambda, j->w, j->scratch);
-  perp_lcp_rate(p, j->a, lambda, j->w, &stats->residual, &stats->data);
+    thrown = keep_best(solver, p, stats->residual, &best, lambda);
+  perp_lcp_product(p, lambda, solver->w, solver->scratch);
+  perp_lcp_rate(p, solver->a, lambda, solver->w, &stats->residual, &stats->data);
   count->thrown += thrown || best.gain > PERP_THROWN;
   return PERP_OK;
 }
 
-perp_status perp_contact_solver_solve(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
-                                      const perp_contact_island *island, double rel, double *lambda,
-                                      perp_contact_count *count)
+perp_status perp_contact_solver_solve(perp_ctx *ctx, perp_contact_solver *solver,
+                                      const perp_lcp *lcp, const perp_contact_island *island,
+                                      double rel, double *lambda, perp_contact_count *count)
 {
   perp_stats stats;
   if (count->unsuited[0] == '\0') ctx->msg[0] = '\0';
-  PERP_TRY(contact_solver_attempt(ctx, j, p, rel, island->spare, lambda, &stats, count));
-  perp_contact_count_solve(count, j->lcp.d->name, &stats);
+  PERP_TRY(contact_solver_attempt(ctx, solver, lcp, rel, island->spare, lambda, &stats, count));
+  perp_contact_count_solve(count, solver->lcp.d->name, &stats);
   if (stats.reason == PERP_UNSUITED && count->unsuited[0] == '\0')
     snprintf(count->unsuited, sizeof count->unsuited, "%.*s", (int)sizeof count->unsuited - 1,
              ctx->msg);
-  if (j->observer != NULL) j->observer(j->user, island->place, p, lambda, &stats);
+  if (solver->observer != NULL) solver->observer(solver->user, island->place, lcp, lambda, &stats);
   return PERP_OK;
 }
 
-perp_status perp_contact_solver_answer(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
-                                       const perp_contact_island *island, double *lambda,
-                                       perp_contact_count *count)
+perp_status perp_contact_solver_answer(perp_ctx *ctx, perp_contact_solver *solver,
+                                       const perp_lcp *lcp, const perp_contact_island *island,
+                                       double *lambda, perp_contact_count *count)
 {
-  if (!perp_contact_solver_good(j, p, island, lambda, &j->rel, count))
-    return perp_contact_solver_solve(ctx, j, p, island, j->rel, lambda, count);
-  if (j->observer != NULL) j->observer(j->user, island->place, p, lambda, NULL);
+  if (!perp_contact_solver_good(solver, lcp, island, lambda, &solver->rel, count))
+    return perp_contact_solver_solve(ctx, solver, lcp, island, solver->rel, lambda, count);
+  if (solver->observer != NULL) solver->observer(solver->user, island->place, lcp, lambda, NULL);
   return PERP_OK;
 }

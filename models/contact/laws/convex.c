@@ -76,45 +76,45 @@ static int convex_rows(int dim)
 
 static perp_status convex_fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
 {
-  const struct opts *o = opts;
+  const struct opts *chosen = opts;
   if (dim == 3 && !(lcp->caps & PERP_LCP_SEMIDEFINITE))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact convex has a matrix of rank three for %d rows per contact: '%s' does "
                      "not support semidefinite matrices; use --lcp dantzig",
-                     o->directions, lcp->name);
+                     chosen->directions, lcp->name);
   return PERP_OK;
 }
 
 static void convex_destroy(void *ws)
 {
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_arena_free(&w->arena);
-  free(w->A);
-  perp_contact_solver_free(w);
+  struct ws *work = ws;
+  if (work == NULL) return;
+  perp_arena_free(&work->arena);
+  free(work->A);
+  perp_contact_solver_free(work);
 }
 
 static perp_status convex_create(perp_ctx *ctx, const perp_contact_setup *setup, const void *opts,
                                  void **ws)
 {
   PERP_TRY(perp_contact_solver_new(ctx, setup, "convex", sizeof(struct ws), ws));
-  struct ws *w = *ws;
-  w->dim = setup->dim;
-  perp_directions_set(&w->along, w->dim, ((const struct opts *)opts)->directions);
+  struct ws *work = *ws;
+  work->dim = setup->dim;
+  perp_directions_set(&work->along, work->dim, ((const struct opts *)opts)->directions);
   return PERP_OK;
 }
 
 /* ---- memory ---- */
 
-static void convex_layout(void *ws, perp_arena *a)
+static void convex_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  const convex_size *cap = &w->cap;
-  w->row = PERP_CARVE(a, int, cap->nc + 1);
-  PERP_DOUBLES(a, (size_t)cap->n, &w->b, &w->diag, &w->s);
-  w->cptr = PERP_CARVE(a, int, cap->groups + 1);
-  w->joff = PERP_CARVE(a, int, cap->blocks + 1);
-  w->J = PERP_CARVE(a, double, cap->numbers);
+  struct ws *work = ws;
+  const convex_size *cap = &work->cap;
+  work->row = PERP_CARVE(arena, int, cap->nc + 1);
+  PERP_DOUBLES(arena, (size_t)cap->n, &work->b, &work->diag, &work->s);
+  work->cptr = PERP_CARVE(arena, int, cap->groups + 1);
+  work->joff = PERP_CARVE(arena, int, cap->blocks + 1);
+  work->J = PERP_CARVE(arena, double, cap->numbers);
 }
 
 static bool convex_grow(int *have, int need)
@@ -125,24 +125,25 @@ static bool convex_grow(int *have, int need)
 }
 
 /* Room for an island all of whose contacts have friction. */
-static perp_status convex_reserve(perp_ctx *ctx, struct ws *w, const perp_contact_island *island)
+static perp_status convex_reserve(perp_ctx *ctx, struct ws *work, const perp_contact_island *island)
 {
   const perp_blocks *F = island->F;
-  convex_size *cap = &w->cap;
-  const int k = w->along.k;
+  convex_size *cap = &work->cap;
+  const int k = work->along.k;
   bool more = convex_grow(&cap->nc, island->nc);
   more |= convex_grow(&cap->n, k * island->nc + island->joints);
   if (F != NULL) {
     const int blocks = F->jptr[F->nc], contacts = F->joff[F->jptr[island->nc]];
     more |= convex_grow(&cap->groups, F->nc);
     more |= convex_grow(&cap->blocks, blocks);
-    more |= convex_grow(&cap->numbers, contacts / w->dim * k + F->joff[blocks] - contacts);
+    more |= convex_grow(&cap->numbers, contacts / work->dim * k + F->joff[blocks] - contacts);
   }
-  perp_status status = more || w->row == NULL ? perp_arena_layout(ctx, &w->arena, convex_layout, w)
-                                              : PERP_OK;
+  perp_status status = more || work->row == NULL
+                           ? perp_arena_layout(ctx, &work->arena, convex_layout, work)
+                           : PERP_OK;
   if (status != PERP_OK) {
-    w->cap = (convex_size){ 0 };
-    w->row = NULL;
+    work->cap = (convex_size){ 0 };
+    work->row = NULL;
   }
   return status;
 }
@@ -150,41 +151,41 @@ static perp_status convex_reserve(perp_ctx *ctx, struct ws *w, const perp_contac
 /* ---- the problem ---- */
 
 /* rows of contact c: 1 or n_d */
-static int convex_rows_of(const struct ws *w, int c)
+static int convex_rows_of(const struct ws *work, int c)
 {
-  return w->row[c + 1] - w->row[c];
+  return work->row[c + 1] - work->row[c];
 }
 
 /* Generators of a contact in (n, t1, t2), one after the other; returns how many.  A row that is no
  * contact is one, too. */
-static int convex_generators(const struct ws *w, double mu, double *C)
+static int convex_generators(const struct ws *work, double mu, double *C)
 {
   if (!(mu > 0)) {
     C[0] = 1, C[1] = C[2] = 0;
     return 1;
   }
-  for (int i = 0; i < w->along.k; i++) {
+  for (int i = 0; i < work->along.k; i++) {
     C[3 * i] = 1;
-    for (int q = 0; q < 2; q++) C[3 * i + 1 + q] = mu * w->along.d[q][i];
+    for (int q = 0; q < 2; q++) C[3 * i + 1 + q] = mu * work->along.d[q][i];
   }
-  return w->along.k;
+  return work->along.k;
 }
 
 /* A = D' A_0 D of a dense island. */
-static void convex_fill(struct ws *w, const perp_contact_island *island, int n)
+static void convex_fill(struct ws *work, const perp_contact_island *island, int n)
 {
   double Ca[3 * PERP_DIRECTIONS_MAX], Cb[3 * PERP_DIRECTIONS_MAX];
-  const int r = w->dim, nc = island->nc, items = nc + island->joints;
+  const int r = work->dim, nc = island->nc, items = nc + island->joints;
   const size_t ld = (size_t)island->lda;
   for (int J = 0; J < items; J++) {
-    const int jc = J < nc ? J : nc, j0 = r * jc + J - jc, j = w->row[jc] + J - jc;
-    const int nb = convex_generators(w, J < nc ? island->mu[J] : 0, Cb);
+    const int jc = J < nc ? J : nc, j0 = r * jc + J - jc, j = work->row[jc] + J - jc;
+    const int nb = convex_generators(work, J < nc ? island->mu[J] : 0, Cb);
     for (int I = 0; I < items; I++) {
-      const int ic = I < nc ? I : nc, i0 = r * ic + I - ic, i = w->row[ic] + I - ic;
-      const int na = convex_generators(w, I < nc ? island->mu[I] : 0, Ca);
+      const int ic = I < nc ? I : nc, i0 = r * ic + I - ic, i = work->row[ic] + I - ic;
+      const int na = convex_generators(work, I < nc ? island->mu[I] : 0, Ca);
       perp_directions_expand(Ca, na, I < nc ? r : 1, Cb, nb, J < nc ? r : 1,
                              island->A + (size_t)i0 + ld * (size_t)j0, island->lda,
-                             w->A + (size_t)i + (size_t)n * (size_t)j, n);
+                             work->A + (size_t)i + (size_t)n * (size_t)j, n);
     }
   }
 }
@@ -235,17 +236,17 @@ static bool convex_factored(struct ws *w, const perp_contact_island *island, int
 }
 
 /* A += D' S D of the contacts. */
-static void convex_soften(struct ws *w, const perp_contact_island *island, int n)
+static void convex_soften(struct ws *work, const perp_contact_island *island, int n)
 {
   double C[3 * PERP_DIRECTIONS_MAX];
   for (int c = 0; c < island->nc; c++) {
-    const double *s = island->F->s + w->dim * c;
-    const int k = convex_generators(w, island->mu[c], C), at = w->row[c];
+    const double *s = island->F->s + work->dim * c;
+    const int k = convex_generators(work, island->mu[c], C), at = work->row[c];
     for (int j = 0; j < k; j++)
       for (int i = 0; i < k; i++)
-        for (int y = 0; y < w->dim; y++)
-          w->A[(size_t)(at + i) + (size_t)n * (size_t)(at + j)] += C[3 * i + y] * s[y] *
-                                                                   C[3 * j + y];
+        for (int y = 0; y < work->dim; y++)
+          work->A[(size_t)(at + i) + (size_t)n * (size_t)(at + j)] += C[3 * i + y] * s[y] *
+                                                                      C[3 * j + y];
   }
 }
 
@@ -254,17 +255,18 @@ static void convex_soften(struct ws *w, const perp_contact_island *island, int n
 /* Multipliers of an impulse: the two generators beside it carry its tangential part, and what is
  * missing in the normal comes from one of them and its opposite.  An impulse outside of the cone is
  * drawn in. */
-static void convex_spread(const struct ws *w, double mu, int rows, const double *impulse,
+static void convex_spread(const struct ws *work, double mu, int rows, const double *impulse,
                           double *beta)
 {
-  const int k = w->along.k;
+  const int k = work->along.k;
   const double normal = fmax(impulse[0], 0);
   int at[2];
   double part[2];
   for (int i = 0; i < rows; i++) beta[i] = 0;
   beta[0] = normal;
   if (rows == 1) return;
-  perp_directions_beside(&w->along, impulse[1] / mu, w->dim == 3 ? impulse[2] / mu : 0, at, part);
+  perp_directions_beside(&work->along, impulse[1] / mu, work->dim == 3 ? impulse[2] / mu : 0, at,
+                         part);
   const double sum = part[0] + part[1], scale = sum > normal ? normal / sum : 1;
   const double rest = fmax(normal - scale * sum, 0) / 2;
   beta[0] = 0;
@@ -273,45 +275,46 @@ static void convex_spread(const struct ws *w, double mu, int rows, const double 
   beta[(at[0] + k / 2) % k] += rest;
 }
 
-static void convex_gather(const struct ws *w, const perp_contact_island *island,
+static void convex_gather(const struct ws *work, const perp_contact_island *island,
                           const double *lambda, double *impulse)
 {
-  const int r = w->dim, nc = island->nc;
+  const int r = work->dim, nc = island->nc;
   for (int c = 0; c < nc; c++) {
-    const double *beta = lambda + w->row[c];
-    const int rows = convex_rows_of(w, c);
+    const double *beta = lambda + work->row[c];
+    const int rows = convex_rows_of(work, c);
     double *x = impulse + (size_t)r * (size_t)c;
     for (int y = 0; y < r; y++) x[y] = 0;
     for (int i = 0; i < rows; i++) {
       x[0] += beta[i];
       for (int y = 1; y < r && rows > 1; y++)
-        x[y] += island->mu[c] * w->along.d[y - 1][i] * beta[i];
+        x[y] += island->mu[c] * work->along.d[y - 1][i] * beta[i];
     }
   }
-  for (int i = 0; i < island->joints; i++) impulse[r * nc + i] = lambda[w->row[nc] + i];
+  for (int joint = 0; joint < island->joints; joint++)
+    impulse[r * nc + joint] = lambda[work->row[nc] + joint];
 }
 
 /* b, bounds and guess of all rows */
-static void convex_right(struct ws *w, const perp_contact_island *island, const double *impulse)
+static void convex_right(struct ws *work, const perp_contact_island *island, const double *impulse)
 {
   double C[3 * PERP_DIRECTIONS_MAX];
-  perp_contact_solver *j = &w->j;
-  const int r = w->dim, nc = island->nc;
+  perp_contact_solver *solver = &work->j;
+  const int r = work->dim, nc = island->nc;
   for (int c = 0; c < nc; c++) {
     const double *b = island->b + r * c;
-    const int at = w->row[c], rows = convex_generators(w, island->mu[c], C);
-    convex_spread(w, island->mu[c], rows, impulse + r * c, j->lambda + at);
+    const int at = work->row[c], rows = convex_generators(work, island->mu[c], C);
+    convex_spread(work, island->mu[c], rows, impulse + r * c, solver->lambda + at);
     for (int i = 0; i < rows; i++) {
-      w->b[at + i] = 0;
-      for (int y = 0; y < r; y++) w->b[at + i] += C[3 * i + y] * b[y];
-      j->lo[at + i] = 0, j->hi[at + i] = HUGE_VAL;
+      work->b[at + i] = 0;
+      for (int y = 0; y < r; y++) work->b[at + i] += C[3 * i + y] * b[y];
+      solver->lo[at + i] = 0, solver->hi[at + i] = HUGE_VAL;
     }
   }
-  for (int i = 0; i < island->joints; i++) {
-    const int at = w->row[nc] + i;
-    perp_contact_row_bounds(island, i, &j->lo[at], &j->hi[at]);
-    w->b[at] = island->b[r * nc + i];
-    j->lambda[at] = impulse[r * nc + i];
+  for (int joint = 0; joint < island->joints; joint++) {
+    const int at = work->row[nc] + joint;
+    perp_contact_row_bounds(island, joint, &solver->lo[at], &solver->hi[at]);
+    work->b[at] = island->b[r * nc + joint];
+    solver->lambda[at] = impulse[r * nc + joint];
   }
 }
 

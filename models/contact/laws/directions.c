@@ -16,9 +16,10 @@ void perp_directions_set(perp_directions *w, int dim, int k)
   }
 }
 
-void perp_directions_beside(const perp_directions *w, double x, double y, int at[2], double part[2])
+void perp_directions_beside(const perp_directions *directions, double x, double y, int at[2],
+                            double part[2])
 {
-  const int k = w->k;
+  const int k = directions->k;
   part[0] = part[1] = 0;
   at[0] = 0, at[1] = 1;
   if (x == 0 && y == 0) return;
@@ -31,10 +32,11 @@ void perp_directions_beside(const perp_directions *w, double x, double y, int at
   double angle = atan2(y, x);
   if (angle < 0) angle += 2 * M_PI;
   const int a = (int)(angle / step) % k, b = (a + 1) % k;
-  const double det = w->d[0][a] * w->d[1][b] - w->d[0][b] * w->d[1][a];
+  const double det = directions->d[0][a] * directions->d[1][b] -
+                     directions->d[0][b] * directions->d[1][a];
   at[0] = a, at[1] = b;
-  part[0] = fmax((x * w->d[1][b] - w->d[0][b] * y) / det, 0);
-  part[1] = fmax((w->d[0][a] * y - x * w->d[1][a]) / det, 0);
+  part[0] = fmax((x * directions->d[1][b] - directions->d[0][b] * y) / det, 0);
+  part[1] = fmax((directions->d[0][a] * y - x * directions->d[1][a]) / det, 0);
 }
 
 void perp_directions_expand(const double *Ca, int na, int ra, const double *Cb, int nb, int rb,

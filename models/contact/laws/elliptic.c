@@ -69,12 +69,12 @@ static perp_status elliptic_fits(perp_ctx *ctx, const void *opts, int dim, const
 
 static void elliptic_destroy(void *ws)
 {
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_arena_free(&w->arena);
-  free(w->A0);
-  free(w->A);
-  perp_contact_solver_free(w);
+  struct ws *work = ws;
+  if (work == NULL) return;
+  perp_arena_free(&work->arena);
+  free(work->A0);
+  free(work->A);
+  perp_contact_solver_free(work);
 }
 
 static void elliptic_settle(perp_contact_solver *j, const perp_lcp *p, double *lambda);
@@ -85,40 +85,42 @@ static perp_status elliptic_create(perp_ctx *ctx, const perp_contact_setup *setu
 {
   (void)opts;
   PERP_TRY(perp_contact_solver_new(ctx, setup, "elliptic", sizeof(struct ws), ws));
-  struct ws *w = *ws;
-  w->r = setup->dim;
-  w->j.settle = elliptic_settle;
-  w->j.gain = elliptic_gain;
+  struct ws *work = *ws;
+  work->r = setup->dim;
+  work->j.settle = elliptic_settle;
+  work->j.gain = elliptic_gain;
   return PERP_OK;
 }
 
-static void elliptic_layout(void *ws, perp_arena *a)
+static void elliptic_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  const size_t nc = (size_t)w->cap_nc, m = (size_t)w->cap_m;
-  PERP_INTS(a, nc + 1, &w->row, &w->spin);
-  w->other = PERP_CARVE(a, int, m);
-  PERP_DOUBLES(a, nc, &w->bound, &w->sigma, &w->rho);
-  w->turn = PERP_CARVE(a, double, 9 * nc);
-  w->rows = PERP_CARVE(a, double, BASE *(DIRECTIONS + 1) * nc);
-  w->product = PERP_CARVE(a, double, 64);
-  w->b = PERP_CARVE(a, double, nc *(DIRECTIONS + 2) + m);
-  PERP_DOUBLES(a, m, &w->u, &w->diag);
-  w->scratch = PERP_CARVE(a, double, 2 * (size_t)w->cap_nv);
+  struct ws *work = ws;
+  const size_t nc = (size_t)work->cap_nc, m = (size_t)work->cap_m;
+  PERP_INTS(arena, nc + 1, &work->row, &work->spin);
+  work->other = PERP_CARVE(arena, int, m);
+  PERP_DOUBLES(arena, nc, &work->bound, &work->sigma, &work->rho);
+  work->turn = PERP_CARVE(arena, double, 9 * nc);
+  work->rows = PERP_CARVE(arena, double, BASE *(DIRECTIONS + 1) * nc);
+  work->product = PERP_CARVE(arena, double, 64);
+  work->b = PERP_CARVE(arena, double, nc *(DIRECTIONS + 2) + m);
+  PERP_DOUBLES(arena, m, &work->u, &work->diag);
+  work->scratch = PERP_CARVE(arena, double, 2 * (size_t)work->cap_nv);
 }
 
-static perp_status elliptic_reserve(perp_ctx *ctx, struct ws *w, const perp_contact_island *island)
+static perp_status elliptic_reserve(perp_ctx *ctx, struct ws *work,
+                                    const perp_contact_island *island)
 {
-  const int m = w->r * island->nc + island->joints;
+  const int m = work->r * island->nc + island->joints;
   const int nv = island->F != NULL ? island->F->nv : 0;
-  if (island->nc <= w->cap_nc && m <= w->cap_m && nv <= w->cap_nv && w->row != NULL) return PERP_OK;
-  if (island->nc > w->cap_nc) w->cap_nc = island->nc + island->nc / 4;
-  if (m > w->cap_m) w->cap_m = m + m / 4;
-  if (nv > w->cap_nv) w->cap_nv = nv + nv / 4;
-  perp_status status = perp_arena_layout(ctx, &w->arena, elliptic_layout, w);
+  if (island->nc <= work->cap_nc && m <= work->cap_m && nv <= work->cap_nv && work->row != NULL)
+    return PERP_OK;
+  if (island->nc > work->cap_nc) work->cap_nc = island->nc + island->nc / 4;
+  if (m > work->cap_m) work->cap_m = m + m / 4;
+  if (nv > work->cap_nv) work->cap_nv = nv + nv / 4;
+  perp_status status = perp_arena_layout(ctx, &work->arena, elliptic_layout, work);
   if (status != PERP_OK) {
-    w->cap_nc = w->cap_m = w->cap_nv = 0;
-    w->row = NULL;
+    work->cap_nc = work->cap_m = work->cap_nv = 0;
+    work->row = NULL;
   }
   return status;
 }
@@ -169,30 +171,30 @@ static void elliptic_turn(const double x[3], double Q[9])
   perp_cross(Q, Q + 3, Q + 6);
 }
 
-static bool elliptic_slides(const struct ws *w, int c)
+static bool elliptic_slides(const struct ws *work, int c)
 {
-  return w->island->mu[c] > 0;
+  return work->island->mu[c] > 0;
 }
-static bool elliptic_spins(const struct ws *w, int c)
+static bool elliptic_spins(const struct ws *work, int c)
 {
-  return w->spin[c] >= 0;
+  return work->spin[c] >= 0;
 }
 /* along t1, t2 and about n */
-static void elliptic_spans(const struct ws *w, int c, bool spans[3])
+static void elliptic_spans(const struct ws *work, int c, bool spans[3])
 {
-  spans[0] = elliptic_slides(w, c);
-  spans[1] = elliptic_slides(w, c) && w->r == 3;
-  spans[2] = elliptic_spins(w, c);
+  spans[0] = elliptic_slides(work, c);
+  spans[1] = elliptic_slides(work, c) && work->r == 3;
+  spans[2] = elliptic_spins(work, c);
 }
 /* directions of contact c, after its normal row; then comes the row of s */
-static int elliptic_directions(const struct ws *w, int c)
+static int elliptic_directions(const struct ws *work, int c)
 {
-  const int rows = w->row[c + 1] - w->row[c];
+  const int rows = work->row[c + 1] - work->row[c];
   return rows > 1 ? rows - 2 : 0;
 }
-static double *elliptic_coefficients(const struct ws *w, int c)
+static double *elliptic_coefficients(const struct ws *work, int c)
 {
-  return w->rows + (size_t)BASE * (DIRECTIONS + 1) * (size_t)c;
+  return work->rows + (size_t)BASE * (DIRECTIONS + 1) * (size_t)c;
 }
 
 /* Bound, turn and rows of contact c; the number of its rows. */
@@ -240,42 +242,42 @@ static int elliptic_contact(struct ws *w, int c)
 /* ---- the problem ---- */
 
 /* base rows of an item: a contact, or after them a further row */
-static int elliptic_base(const struct ws *w, int item, int at[BASE])
+static int elliptic_base(const struct ws *work, int item, int at[BASE])
 {
-  const int nc = w->island->nc;
+  const int nc = work->island->nc;
   if (item >= nc) {
-    at[0] = w->other[item - nc];
+    at[0] = work->other[item - nc];
     return 1;
   }
-  for (int i = 0; i < w->r; i++) at[i] = w->r * item + i;
-  if (w->spin[item] < 0) return w->r;
-  at[SPIN] = w->spin[item];
+  for (int i = 0; i < work->r; i++) at[i] = work->r * item + i;
+  if (work->spin[item] < 0) return work->r;
+  at[SPIN] = work->spin[item];
   return BASE;
 }
 
 /* its rows in terms of them, and how many but for s */
-static const double *elliptic_item(const struct ws *w, int item, int *rows, int *first)
+static const double *elliptic_item(const struct ws *work, int item, int *rows, int *first)
 {
   static const double one[BASE] = { 1 };
-  const int nc = w->island->nc;
-  *rows = item < nc ? elliptic_directions(w, item) + 1 : 1;
-  *first = item < nc ? w->row[item] : w->row[nc] + item - nc;
-  return item < nc ? elliptic_coefficients(w, item) : one;
+  const int nc = work->island->nc;
+  *rows = item < nc ? elliptic_directions(work, item) + 1 : 1;
+  *first = item < nc ? work->row[item] : work->row[nc] + item - nc;
+  return item < nc ? elliptic_coefficients(work, item) : one;
 }
 
-static void elliptic_fill(struct ws *w, const double *A0, int ld0, int n)
+static void elliptic_fill(struct ws *work, const double *A0, int ld0, int n)
 {
-  const perp_contact_island *island = w->island;
-  const int items = island->nc + w->n_other;
+  const perp_contact_island *island = work->island;
+  const int items = island->nc + work->n_other;
   double half[BASE * (DIRECTIONS + 1)];
   int a[BASE], b[BASE], na, nb, first_a, first_b;
-  memset(w->A, 0, (size_t)n * (size_t)n * sizeof *w->A);
+  memset(work->A, 0, (size_t)n * (size_t)n * sizeof *work->A);
   for (int J = 0; J < items; J++) {
-    const double *Rb = elliptic_item(w, J, &nb, &first_b);
-    const int wide = elliptic_base(w, J, b);
+    const double *Rb = elliptic_item(work, J, &nb, &first_b);
+    const int wide = elliptic_base(work, J, b);
     for (int I = 0; I < items; I++) {
-      const double *Ra = elliptic_item(w, I, &na, &first_a);
-      const int high = elliptic_base(w, I, a);
+      const double *Ra = elliptic_item(work, I, &na, &first_a);
+      const int high = elliptic_base(work, I, a);
       for (int j = 0; j < nb; j++)
         for (int y = 0; y < high; y++) {
           double sum = 0;
@@ -287,29 +289,29 @@ static void elliptic_fill(struct ws *w, const double *A0, int ld0, int n)
         for (int i = 0; i < na; i++) {
           double sum = 0;
           for (int y = 0; y < high; y++) sum += Ra[BASE * i + y] * half[BASE * j + y];
-          w->A[(size_t)(first_a + i) + (size_t)(first_b + j) * (size_t)n] = sum;
+          work->A[(size_t)(first_a + i) + (size_t)(first_b + j) * (size_t)n] = sum;
         }
     }
     if (J >= island->nc || nb == 1) continue;
     const size_t s = (size_t)(first_b + nb), N = (size_t)n, normal = (size_t)first_b;
     for (size_t i = 1; i < (size_t)nb; i++) {
-      w->A[normal + i + s * N] = w->sigma[J];
-      w->A[s + (normal + i) * N] = -w->sigma[J];
+      work->A[normal + i + s * N] = work->sigma[J];
+      work->A[s + (normal + i) * N] = -work->sigma[J];
     }
-    w->A[s + normal * N] = w->sigma[J] * w->bound[J];
+    work->A[s + normal * N] = work->sigma[J] * work->bound[J];
   }
 }
 
 /* Multipliers of a contact from its impulse x: in the frame of the cube the face, edge and corner
  * beside it carry it. */
-static void elliptic_spread(const struct ws *w, int c, const double *impulse, double *lambda)
+static void elliptic_spread(const struct ws *work, int c, const double *impulse, double *lambda)
 {
   static const double size[3] = { 1, M_SQRT2, 1.7320508075688772 };
   bool spans[3];
-  elliptic_spans(w, c, spans);
-  const double *x = impulse + w->r * c, *Q = w->turn + 9 * c;
+  elliptic_spans(work, c, spans);
+  const double *x = impulse + work->r * c, *Q = work->turn + 9 * c;
   const double g[3] = { spans[0] ? x[1] : 0, spans[1] ? x[2] : 0,
-                        spans[2] ? impulse[w->spin[c]] / w->rho[c] : 0 };
+                        spans[2] ? impulse[work->spin[c]] / work->rho[c] : 0 };
   double part[3];
   int order[3] = { 0, 1, 2 }, s[3] = { 0, 0, 0 };
   for (int i = 0; i < 3; i++) part[i] = perp_dot(3, Q + 3 * i, g);
@@ -329,20 +331,21 @@ static void elliptic_spread(const struct ws *w, int c, const double *impulse, do
   }
 }
 
-static void elliptic_gather(const struct ws *w, const double *lambda, double *impulse, double *slip)
+static void elliptic_gather(const struct ws *work, const double *lambda, double *impulse,
+                            double *slip)
 {
-  const int nc = w->island->nc;
+  const int nc = work->island->nc;
   for (int c = 0; c < nc; c++) {
-    const int k = elliptic_directions(w, c);
-    const double *x = lambda + w->row[c], *R = elliptic_coefficients(w, c);
+    const int k = elliptic_directions(work, c);
+    const double *x = lambda + work->row[c], *R = elliptic_coefficients(work, c);
     double sum[BASE] = { x[0] };
     for (int i = 1; i <= k; i++)
       for (int q = 1; q < BASE; q++) sum[q] += R[BASE * i + q] * x[i];
-    memcpy(impulse + w->r * c, sum, (size_t)w->r * sizeof *sum);
-    if (w->spin[c] >= 0) impulse[w->spin[c]] = sum[3];
-    slip[c] = k > 0 ? w->sigma[c] * x[k + 1] : 0;
+    memcpy(impulse + work->r * c, sum, (size_t)work->r * sizeof *sum);
+    if (work->spin[c] >= 0) impulse[work->spin[c]] = sum[3];
+    slip[c] = k > 0 ? work->sigma[c] * x[k + 1] : 0;
   }
-  for (int i = 0; i < w->n_other; i++) impulse[w->other[i]] = lambda[w->row[nc] + i];
+  for (int i = 0; i < work->n_other; i++) impulse[work->other[i]] = lambda[work->row[nc] + i];
 }
 
 /* w and row scales at the impulses, and the least s that w >= 0 allows (polyhedral.c). */
@@ -379,119 +382,122 @@ static void elliptic_slack(struct ws *w, double *lambda, double *y, double *a)
   }
 }
 
-static void elliptic_settle(perp_contact_solver *j, const perp_lcp *p, double *lambda)
+static void elliptic_settle(perp_contact_solver *solver, const perp_lcp *lcp, double *lambda)
 {
-  struct ws *w = (struct ws *)j;
-  elliptic_gather(w, lambda, w->impulse, w->slip);
-  elliptic_slack(w, lambda, j->w, j->a);
-  perp_lcp_scales(p, j->a, NULL);
+  struct ws *work = (struct ws *)solver;
+  elliptic_gather(work, lambda, work->impulse, work->slip);
+  elliptic_slack(work, lambda, solver->w, solver->a);
+  perp_lcp_scales(lcp, solver->a, NULL);
 }
 
 /* What the answer gives and leaves, of the problem itself: s does no work. */
-static double elliptic_gain(perp_contact_solver *j, const perp_lcp *p, const double *lambda)
+static double elliptic_gain(perp_contact_solver *solver, const perp_lcp *lcp, const double *lambda)
 {
-  perp_lcp_product(p, lambda, j->w, j->scratch);
-  return perp_lcp_gain(p, j->a, j->mass, lambda, j->w, j->none, j->w0, j->scratch);
+  perp_lcp_product(lcp, lambda, solver->w, solver->scratch);
+  return perp_lcp_gain(lcp, solver->a, solver->mass, lambda, solver->w, solver->none, solver->w0,
+                       solver->scratch);
 }
 
 /* Bounds, b, guess and what the rows are. */
-static void elliptic_prepare(struct ws *w, const double *impulse)
+static void elliptic_prepare(struct ws *work, const double *impulse)
 {
-  const perp_contact_island *island = w->island;
-  perp_contact_solver *j = &w->j;
+  const perp_contact_island *island = work->island;
+  perp_contact_solver *solver = &work->j;
   const int nc = island->nc;
   for (int c = 0; c < nc; c++) {
-    const int at = w->row[c], k = elliptic_directions(w, c);
-    const double *R = elliptic_coefficients(w, c), *b = island->b + w->r * c;
+    const int at = work->row[c], k = elliptic_directions(work, c);
+    const double *R = elliptic_coefficients(work, c), *b = island->b + work->r * c;
     for (int i = 0; i < (k > 0 ? k + 2 : 1); i++) {
-      j->lo[at + i] = 0, j->hi[at + i] = HUGE_VAL;
-      j->contact_of[at + i] = k > 0 ? c : -1;
-      j->unit[at + i] = 1;
-      j->lambda[at + i] = 0;
-      w->b[at + i] = 0;
+      solver->lo[at + i] = 0, solver->hi[at + i] = HUGE_VAL;
+      solver->contact_of[at + i] = k > 0 ? c : -1;
+      solver->unit[at + i] = 1;
+      solver->lambda[at + i] = 0;
+      work->b[at + i] = 0;
     }
-    if (island->lo != NULL) j->lo[at] = island->lo[c];
-    w->b[at] = b[0];
-    j->lambda[at] = impulse[w->r * c];
+    if (island->lo != NULL) solver->lo[at] = island->lo[c];
+    work->b[at] = b[0];
+    solver->lambda[at] = impulse[work->r * c];
     if (k == 0) continue;
-    j->unit[at + k + 1] = w->diag[w->r * c] / w->sigma[c];
+    solver->unit[at + k + 1] = work->diag[work->r * c] / work->sigma[c];
     for (int i = 1; i <= k; i++)
-      w->b[at + i] = R[BASE * i + 1] * b[1] + (w->r == 3 ? R[BASE * i + 2] * b[2] : 0) +
-                     (w->spin[c] >= 0 ? R[BASE * i + 3] * island->b[w->spin[c]] : 0);
-    elliptic_spread(w, c, impulse, j->lambda + at);
+      work->b[at + i] = R[BASE * i + 1] * b[1] + (work->r == 3 ? R[BASE * i + 2] * b[2] : 0) +
+                        (work->spin[c] >= 0 ? R[BASE * i + 3] * island->b[work->spin[c]] : 0);
+    elliptic_spread(work, c, impulse, solver->lambda + at);
   }
-  for (int i = 0; i < w->n_other; i++) {
-    const int at = w->row[nc] + i;
-    perp_contact_row_bounds(island, w->other[i] - w->r * nc, &j->lo[at], &j->hi[at]);
-    w->b[at] = island->b[w->other[i]];
-    j->unit[at] = 1;
-    j->contact_of[at] = -1;
-    j->lambda[at] = impulse[w->other[i]];
+  for (int i = 0; i < work->n_other; i++) {
+    const int at = work->row[nc] + i;
+    perp_contact_row_bounds(island, work->other[i] - work->r * nc, &solver->lo[at],
+                            &solver->hi[at]);
+    work->b[at] = island->b[work->other[i]];
+    solver->unit[at] = 1;
+    solver->contact_of[at] = -1;
+    solver->lambda[at] = impulse[work->other[i]];
   }
 }
 
 static perp_status elliptic_solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
                                   double *impulse, double *slip, perp_contact_count *count)
 {
-  struct ws *w = ws;
-  perp_contact_solver *j = &w->j;
-  const int nc = island->nc, m = w->r * nc + island->joints;
+  struct ws *work = ws;
+  perp_contact_solver *solver = &work->j;
+  const int nc = island->nc, m = work->r * nc + island->joints;
   double largest = 0, rel;
-  PERP_TRY(elliptic_reserve(ctx, w, island));
-  w->island = island;
-  w->impulse = impulse;
-  w->slip = slip;
-  j->mass = island->mass;
+  PERP_TRY(elliptic_reserve(ctx, work, island));
+  work->island = island;
+  work->impulse = impulse;
+  work->slip = slip;
+  solver->mass = island->mass;
   for (int i = 0; i < m; i++) largest = fmax(largest, island->diag[i]);
   for (int i = 0; i < m; i++)
-    w->diag[i] = island->diag[i] > 0 ? island->diag[i] : largest > 0 ? largest : 1;
-  for (int c = 0; c < nc; c++) w->spin[c] = -1;
-  w->n_other = 0;
-  for (int i = 0; i < island->joints; i++)
-    if (island->row_of != NULL && island->row_of[i] >= 0)
-      w->spin[island->row_of[i]] = w->r * nc + i;
+    work->diag[i] = island->diag[i] > 0 ? island->diag[i] : largest > 0 ? largest : 1;
+  for (int c = 0; c < nc; c++) work->spin[c] = -1;
+  work->n_other = 0;
+  for (int joint = 0; joint < island->joints; joint++)
+    if (island->row_of != NULL && island->row_of[joint] >= 0)
+      work->spin[island->row_of[joint]] = work->r * nc + joint;
     else
-      w->other[w->n_other++] = w->r * nc + i;
-  w->row[0] = 0;
-  for (int c = 0; c < nc; c++) w->row[c + 1] = w->row[c] + elliptic_contact(w, c);
-  const int n = w->row[nc] + w->n_other;
-  PERP_TRY(perp_contact_solver_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
-  elliptic_prepare(w, impulse);
-  perp_lcp p = { .n = n,
-                 .b = w->b,
-                 .unit = j->unit,
-                 .contact_of = j->contact_of,
-                 .lo = j->lo,
-                 .hi = j->hi,
-                 .tol_data = j->setup.tol_data };
-  bool pure = w->n_other == 0;
+      work->other[work->n_other++] = work->r * nc + joint;
+  work->row[0] = 0;
+  for (int c = 0; c < nc; c++) work->row[c + 1] = work->row[c] + elliptic_contact(work, c);
+  const int n = work->row[nc] + work->n_other;
+  PERP_TRY(perp_contact_solver_reserve(ctx, solver, n, island->F != NULL ? island->F->nv : 0));
+  elliptic_prepare(work, impulse);
+  perp_lcp lcp = { .n = n,
+                   .b = work->b,
+                   .unit = solver->unit,
+                   .contact_of = solver->contact_of,
+                   .lo = solver->lo,
+                   .hi = solver->hi,
+                   .tol_data = solver->setup.tol_data };
+  bool pure = work->n_other == 0;
   for (int c = 0; c < nc && pure; c++) pure = island->lo == NULL || island->lo[c] == 0;
-  if (pure) p.lo = p.hi = NULL;
-  elliptic_slack(w, j->lambda, j->w, j->a);
-  if (perp_contact_solver_reuse(j, &p, island->reuse, j->a, j->lambda, j->w, &rel, count)) {
-    elliptic_gather(w, j->lambda, impulse, slip);
+  if (pure) lcp.lo = lcp.hi = NULL;
+  elliptic_slack(work, solver->lambda, solver->w, solver->a);
+  if (perp_contact_solver_reuse(solver, &lcp, island->reuse, solver->a, solver->lambda, solver->w,
+                                &rel, count)) {
+    elliptic_gather(work, solver->lambda, impulse, slip);
     return PERP_OK;
   }
   if (n > PERP_DENSE_ROWS) {
     perp_stats stats;
-    perp_lcp_rate(&p, j->a, j->lambda, j->w, &stats.residual, &stats.data);
+    perp_lcp_rate(&lcp, solver->a, solver->lambda, solver->w, &stats.residual, &stats.data);
     perp_contact_solver_refused(&stats, count);
     return PERP_OK;
   }
   const double *A0 = island->A;
   int ld0 = island->lda;
-  PERP_TRY(perp_contact_solver_square(ctx, &w->A, &w->cap_A, n));
+  PERP_TRY(perp_contact_solver_square(ctx, &work->A, &work->cap_A, n));
   if (island->F != NULL) {
-    PERP_TRY(perp_contact_solver_square(ctx, &w->A0, &w->cap_A0, m));
-    perp_blocks_delassus(island->F, w->A0, m, w->product);
-    A0 = w->A0;
+    PERP_TRY(perp_contact_solver_square(ctx, &work->A0, &work->cap_A0, m));
+    perp_blocks_delassus(island->F, work->A0, m, work->product);
+    A0 = work->A0;
     ld0 = m;
   }
-  elliptic_fill(w, A0, ld0, n);
-  p.A = w->A;
-  p.lda = n;
-  PERP_TRY(perp_contact_solver_solve(ctx, j, &p, island, rel, j->lambda, count));
-  elliptic_gather(w, j->lambda, impulse, slip);
+  elliptic_fill(work, A0, ld0, n);
+  lcp.A = work->A;
+  lcp.lda = n;
+  PERP_TRY(perp_contact_solver_solve(ctx, solver, &lcp, island, rel, solver->lambda, count));
+  elliptic_gather(work, solver->lambda, impulse, slip);
   return PERP_OK;
 }
 

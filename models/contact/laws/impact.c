@@ -30,18 +30,18 @@ enum { PHASES_MOST = 64, STEPS_MOST = 100000, SECTORS = 256 };
 static const double STOPPED = 1e-12; /* of the largest slip: it has stopped */
 static const double TOL = 1e-12;     /* of one step of the integration */
 
-static double impact_row(const perp_impact *x, int i, const double *p)
+static double impact_row(const perp_impact *impact, int i, const double *p)
 {
   double sum = 0;
-  for (int k = 0; k < x->r; k++) sum += x->A[i + k * x->r] * p[k];
+  for (int k = 0; k < impact->r; k++) sum += impact->A[i + k * impact->r] * p[k];
   return sum;
 }
 
 /* y [r - 1] of A_tt y = b, of least size where A_tt is singular */
-static void impact_tangential(const perp_impact *x, const double *b, double *y)
+static void impact_tangential(const perp_impact *impact, const double *b, double *y)
 {
-  const double *A = x->A;
-  if (x->r == 2) {
+  const double *A = impact->A;
+  if (impact->r == 2) {
     y[0] = A[3] > 0 ? b[0] / A[3] : 0;
     return;
   }
@@ -92,14 +92,14 @@ typedef struct impact_path {
   bool opens;                      /* in restitution */
 } impact_path;
 
-static void impact_velocity(const impact_path *w, const double *p, double *u)
+static void impact_velocity(const impact_path *path, const double *p, double *u)
 {
-  for (int i = 0; i < w->x->r; i++) u[i] = w->x->u[i] + impact_row(w->x, i, p);
+  for (int i = 0; i < path->x->r; i++) u[i] = path->x->u[i] + impact_row(path->x, i, p);
 }
 
-static double impact_slip(const perp_impact *x, const double *u)
+static double impact_slip(const perp_impact *impact, const double *u)
 {
-  return x->r == 1 ? 0 : hypot(u[1], x->r > 2 ? u[2] : 0);
+  return impact->r == 1 ? 0 : hypot(u[1], impact->r > 2 ? u[2] : 0);
 }
 
 /* Work of restitution that is left to be done. */
@@ -119,30 +119,30 @@ static double impact_reach(double u, double a, double work)
 }
 
 /* Along d = dp/dp_n up to p_n + most.  True: the impact has ended on the way. */
-static bool impact_straight(impact_path *w, const double *d, double most)
+static bool impact_straight(impact_path *path, const double *d, double most)
 {
-  const double a = impact_row(w->x, 0, d);
+  const double a = impact_row(path->x, 0, d);
   for (int turn = 0; turn < PHASES_MOST; turn++) {
-    const double u = w->u[0];
+    const double u = path->u[0];
     double zero = HUGE_VAL, end = HUGE_VAL;
-    if (!w->opens && a > 0) zero = fmax(-u / a, 0);
-    if (w->opens && a < 0) zero = u / -a;
-    if (w->opens) end = impact_reach(u, a, fmax(impact_left(w), 0));
+    if (!path->opens && a > 0) zero = fmax(-u / a, 0);
+    if (path->opens && a < 0) zero = u / -a;
+    if (path->opens) end = impact_reach(u, a, fmax(impact_left(path), 0));
     const double way = fmin(fmin(zero, end), most);
     const bool ends = end <= fmin(zero, most), stops = most < zero;
     if (!isfinite(way)) return true; /* A is not positive semidefinite */
     const double work = u * way + a * way * way / 2;
-    if (w->opens)
-      w->restitution += work;
+    if (path->opens)
+      path->restitution += work;
     else
-      w->compression += work;
-    for (int i = 0; i < w->x->r; i++) w->p[i] += way * d[i];
-    impact_velocity(w, w->p, w->u);
+      path->compression += work;
+    for (int i = 0; i < path->x->r; i++) path->p[i] += way * d[i];
+    impact_velocity(path, path->p, path->u);
     most -= way;
     if (ends) return true;
     if (stops) return false;
-    w->u[0] = 0;
-    w->opens = !w->opens;
+    path->u[0] = 0;
+    path->opens = !path->opens;
   }
   return true;
 }
@@ -150,47 +150,47 @@ static bool impact_straight(impact_path *w, const double *d, double most)
 /* State of a turning slip: ln s, phi, p, normal work. */
 enum { LOG, ANGLE, IMPULSE, WORK = IMPULSE + 3, STATE };
 
-static void impact_direction(const perp_impact *x, double phi, double *d)
+static void impact_direction(const perp_impact *impact, double phi, double *d)
 {
   d[0] = 1;
-  d[1] = -x->mu * cos(phi);
-  d[2] = x->r > 2 ? -x->mu * sin(phi) : 0;
+  d[1] = -impact->mu * cos(phi);
+  d[2] = impact->r > 2 ? -impact->mu * sin(phi) : 0;
 }
 
-static void impact_rate(const impact_path *w, const double *y, double *f)
+static void impact_rate(const impact_path *path, const double *y, double *f)
 {
-  const perp_impact *x = w->x;
+  const perp_impact *impact = path->x;
   double d[3], u[3];
-  impact_direction(x, y[ANGLE], d);
-  const double s = exp(y[LOG]), c1 = impact_row(x, 1, d), c2 = impact_row(x, 2, d);
+  impact_direction(impact, y[ANGLE], d);
+  const double s = exp(y[LOG]), c1 = impact_row(impact, 1, d), c2 = impact_row(impact, 2, d);
   f[LOG] = c1 * cos(y[ANGLE]) + c2 * sin(y[ANGLE]);
   f[ANGLE] = c2 * cos(y[ANGLE]) - c1 * sin(y[ANGLE]);
   for (int i = 0; i < 3; i++) f[IMPULSE + i] = s * d[i];
-  impact_velocity(w, y + IMPULSE, u);
+  impact_velocity(path, y + IMPULSE, u);
   f[WORK] = s * u[0];
 }
 
-static void impact_rk4(const impact_path *w, const double *y, double h, double *out)
+static void impact_rk4(const impact_path *path, const double *y, double h, double *out)
 {
   static const double at[] = { 0, 0.5, 0.5, 1 }, weight[] = { 1. / 6, 1. / 3, 1. / 3, 1. / 6 };
   double k[STATE] = { 0 }, stage[STATE], sum[STATE];
   memcpy(sum, y, sizeof sum);
   for (int j = 0; j < 4; j++) {
     for (int i = 0; i < STATE; i++) stage[i] = y[i] + h * at[j] * k[i];
-    impact_rate(w, stage, k);
+    impact_rate(path, stage, k);
     for (int i = 0; i < STATE; i++) sum[i] += h * weight[j] * k[i];
   }
   memcpy(out, sum, sizeof sum);
 }
 
 /* Two halves, extrapolated (order 5).  Its error in units of size. */
-static double impact_doubled(const impact_path *w, const double *y, double h, const double *size,
+static double impact_doubled(const impact_path *path, const double *y, double h, const double *size,
                              double *out)
 {
   double whole[STATE], half[STATE], worst = 0;
-  impact_rk4(w, y, h, whole);
-  impact_rk4(w, y, h / 2, half);
-  impact_rk4(w, half, h / 2, out);
+  impact_rk4(path, y, h, whole);
+  impact_rk4(path, y, h / 2, half);
+  impact_rk4(path, half, h / 2, out);
   for (int i = 0; i < STATE; i++) {
     const double error = (out[i] - whole[i]) / 15;
     worst = fmax(worst, fabs(error) / size[i]);
@@ -200,14 +200,14 @@ static double impact_doubled(const impact_path *w, const double *y, double h, co
 }
 
 /* Below zero: not yet.  Of the state y, the events that end a part of the path. */
-static double impact_event(const impact_path *w, const double *y, bool *ends)
+static double impact_event(const impact_path *path, const double *y, bool *ends)
 {
   double u[3];
-  impact_velocity(w, y + IMPULSE, u);
-  const double turns = w->opens ? -u[0] : u[0]; /* opening and closing */
+  impact_velocity(path, y + IMPULSE, u);
+  const double turns = path->opens ? -u[0] : u[0]; /* opening and closing */
   *ends = false;
-  if (!w->opens) return turns;
-  const double done = y[WORK] - impact_left(w);
+  if (!path->opens) return turns;
+  const double done = y[WORK] - impact_left(path);
   *ends = done >= turns || turns < 0;
   return *ends ? done : turns;
 }
@@ -269,81 +269,83 @@ static bool impact_curved(impact_path *w)
 }
 
 /* d along which slip begins that friction cannot hold: it grows along itself. */
-static void impact_begins(const perp_impact *x, double *d)
+static void impact_begins(const perp_impact *impact, double *d)
 {
   double best = -HUGE_VAL, angle = 0;
-  if (x->r == 2) {
-    impact_direction(x, impact_row(x, 1, (const double[]){ 1, 0 }) < 0 ? M_PI : 0, d);
+  if (impact->r == 2) {
+    impact_direction(impact, impact_row(impact, 1, (const double[]){ 1, 0 }) < 0 ? M_PI : 0, d);
     return;
   }
   for (int k = 0; k < SECTORS; k++) {
     double phi[2] = { 2 * M_PI * k / SECTORS, 2 * M_PI * (k + 1) / SECTORS }, turn[2], grows = 0;
     for (int side = 0; side < 2; side++) {
-      impact_direction(x, phi[side], d);
-      turn[side] = impact_row(x, 2, d) * cos(phi[side]) - impact_row(x, 1, d) * sin(phi[side]);
+      impact_direction(impact, phi[side], d);
+      turn[side] = impact_row(impact, 2, d) * cos(phi[side]) -
+                   impact_row(impact, 1, d) * sin(phi[side]);
     }
     if ((turn[0] > 0) == (turn[1] > 0)) continue;
     for (int bisect = 0; bisect < 60; bisect++) {
       const double middle = 0.5 * (phi[0] + phi[1]);
-      impact_direction(x, middle, d);
-      const double t = impact_row(x, 2, d) * cos(middle) - impact_row(x, 1, d) * sin(middle);
+      impact_direction(impact, middle, d);
+      const double t = impact_row(impact, 2, d) * cos(middle) -
+                       impact_row(impact, 1, d) * sin(middle);
       phi[(t > 0) == (turn[1] > 0)] = middle;
     }
-    impact_direction(x, phi[0], d);
-    grows = impact_row(x, 1, d) * cos(phi[0]) + impact_row(x, 2, d) * sin(phi[0]);
+    impact_direction(impact, phi[0], d);
+    grows = impact_row(impact, 1, d) * cos(phi[0]) + impact_row(impact, 2, d) * sin(phi[0]);
     if (grows > best) best = grows, angle = phi[0];
   }
-  impact_direction(x, angle, d);
+  impact_direction(impact, angle, d);
 }
 
 /* One phase; true: the impact has ended. */
-static bool impact_phase(impact_path *w, double scale)
+static bool impact_phase(impact_path *path, double scale)
 {
-  const perp_impact *x = w->x;
-  const double slip = impact_slip(x, w->u);
+  const perp_impact *impact = path->x;
+  const double slip = impact_slip(impact, path->u);
   double d[3] = { 1, 0, 0 }, hold[2];
-  if (x->r == 1 || !(x->mu > 0)) return impact_straight(w, d, HUGE_VAL);
+  if (impact->r == 1 || !(impact->mu > 0)) return impact_straight(path, d, HUGE_VAL);
   if (slip <= STOPPED * scale) {
-    const double pull[2] = { -x->A[1], x->r > 2 ? -x->A[2] : 0 };
-    impact_tangential(x, pull, hold);
-    if (hypot(hold[0], x->r > 2 ? hold[1] : 0) <= x->mu) {
+    const double pull[2] = { -impact->A[1], impact->r > 2 ? -impact->A[2] : 0 };
+    impact_tangential(impact, pull, hold);
+    if (hypot(hold[0], impact->r > 2 ? hold[1] : 0) <= impact->mu) {
       d[1] = hold[0];
-      if (x->r > 2) d[2] = hold[1];
+      if (impact->r > 2) d[2] = hold[1];
     } else {
-      impact_begins(x, d);
+      impact_begins(impact, d);
     }
-    return impact_straight(w, d, HUGE_VAL);
+    return impact_straight(path, d, HUGE_VAL);
   }
-  for (int k = 1; k < x->r; k++) d[k] = -x->mu * w->u[k] / slip;
+  for (int k = 1; k < impact->r; k++) d[k] = -impact->mu * path->u[k] / slip;
   double along = 0, across = 0, c[3] = { 0 };
-  for (int k = 1; k < x->r; k++) {
-    c[k] = impact_row(x, k, d);
-    along += c[k] * w->u[k] / slip;
+  for (int k = 1; k < impact->r; k++) {
+    c[k] = impact_row(impact, k, d);
+    along += c[k] * path->u[k] / slip;
   }
-  if (x->r > 2) across = (c[2] * w->u[1] - c[1] * w->u[2]) / slip;
-  if (fabs(across) > 1e-14 * x->A[0]) return impact_curved(w);
-  const bool ended = impact_straight(w, d, along < 0 ? slip / -along : HUGE_VAL);
+  if (impact->r > 2) across = (c[2] * path->u[1] - c[1] * path->u[2]) / slip;
+  if (fabs(across) > 1e-14 * impact->A[0]) return impact_curved(path);
+  const bool ended = impact_straight(path, d, along < 0 ? slip / -along : HUGE_VAL);
   if (!ended)
-    for (int k = 1; k < x->r; k++) w->u[k] = 0;
+    for (int k = 1; k < impact->r; k++) path->u[k] = 0;
   return ended;
 }
 
-static void impact_stronge(const perp_impact *x, double *p)
+static void impact_stronge(const perp_impact *impact, double *p)
 {
-  impact_path w = { .x = x };
-  memcpy(w.u, x->u, (size_t)x->r * sizeof *p);
-  const double scale = fabs(x->u[0]) + impact_slip(x, x->u);
+  impact_path path = { .x = impact };
+  memcpy(path.u, impact->u, (size_t)impact->r * sizeof *p);
+  const double scale = fabs(impact->u[0]) + impact_slip(impact, impact->u);
   for (int phase = 0; phase < PHASES_MOST; phase++)
-    if (impact_phase(&w, scale)) break;
-  memcpy(p, w.p, (size_t)x->r * sizeof *p);
+    if (impact_phase(&path, scale)) break;
+  memcpy(p, path.p, (size_t)impact->r * sizeof *p);
 }
 
-void perp_impact_impulse(const perp_impact_rule *rule, const perp_impact *x, double *p)
+void perp_impact_impulse(const perp_impact_rule *rule, const perp_impact *impact, double *p)
 {
-  for (int k = 0; k < x->r; k++) p[k] = 0;
-  if (!(x->A[0] > 0) || !(x->u[0] < 0)) return;
+  for (int k = 0; k < impact->r; k++) p[k] = 0;
+  if (!(impact->A[0] > 0) || !(impact->u[0] < 0)) return;
   if (rule->law == PERP_IMPACT_CHATTERJEE_RUINA)
-    impact_chatterjee_ruina(x, rule->tangential, p);
+    impact_chatterjee_ruina(impact, rule->tangential, p);
   else
-    impact_stronge(x, p);
+    impact_stronge(impact, p);
 }

@@ -84,54 +84,55 @@ static double polyhedral_gain(perp_contact_solver *j, const perp_lcp *p, const d
 
 static void polyhedral_destroy(void *ws)
 {
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_arena_free(&w->arena);
-  free(w->A0);
-  free(w->A);
-  perp_contact_solver_free(w);
+  struct ws *work = ws;
+  if (work == NULL) return;
+  perp_arena_free(&work->arena);
+  free(work->A0);
+  free(work->A);
+  perp_contact_solver_free(work);
 }
 
 static perp_status polyhedral_create(perp_ctx *ctx, const perp_contact_setup *setup,
                                      const void *opts, void **ws)
 {
   PERP_TRY(perp_contact_solver_new(ctx, setup, "polyhedral", sizeof(struct ws), ws));
-  struct ws *w = *ws;
-  w->dim = setup->dim;
-  perp_directions_set(&w->along, w->dim, ((const struct opts *)opts)->directions);
-  w->k = w->along.k;
-  w->rows[0] = 1;
-  for (int i = 0; i < w->k; i++)
-    for (int q = 0; q < 2; q++) w->rows[3 * (i + 1) + 1 + q] = w->along.d[q][i];
-  w->j.settle = polyhedral_settle;
-  w->j.gain = polyhedral_gain;
+  struct ws *work = *ws;
+  work->dim = setup->dim;
+  perp_directions_set(&work->along, work->dim, ((const struct opts *)opts)->directions);
+  work->k = work->along.k;
+  work->rows[0] = 1;
+  for (int i = 0; i < work->k; i++)
+    for (int q = 0; q < 2; q++) work->rows[3 * (i + 1) + 1 + q] = work->along.d[q][i];
+  work->j.settle = polyhedral_settle;
+  work->j.gain = polyhedral_gain;
   return PERP_OK;
 }
 
 /* ---- memory ---- */
 
-static void polyhedral_layout(void *ws, perp_arena *a)
+static void polyhedral_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  w->row = PERP_CARVE(a, int, w->cap_nc + 1);
-  w->sigma = PERP_CARVE(a, double, w->cap_nc);
-  PERP_DOUBLES(a, w->cap_r, &w->u, &w->diag);
-  w->product = PERP_CARVE(a, double, 64);
-  w->b = PERP_CARVE(a, double, (size_t)w->cap_nc *(size_t)(w->k + 2) + (size_t)w->cap_r);
-  w->scratch = PERP_CARVE(a, double, 2 * (size_t)w->cap_nv);
+  struct ws *work = ws;
+  work->row = PERP_CARVE(arena, int, work->cap_nc + 1);
+  work->sigma = PERP_CARVE(arena, double, work->cap_nc);
+  PERP_DOUBLES(arena, work->cap_r, &work->u, &work->diag);
+  work->product = PERP_CARVE(arena, double, 64);
+  work->b = PERP_CARVE(arena, double,
+                       (size_t)work->cap_nc *(size_t)(work->k + 2) + (size_t)work->cap_r);
+  work->scratch = PERP_CARVE(arena, double, 2 * (size_t)work->cap_nv);
 }
 
-static perp_status polyhedral_reserve(perp_ctx *ctx, struct ws *w,
+static perp_status polyhedral_reserve(perp_ctx *ctx, struct ws *work,
                                       const perp_contact_island *island)
 {
-  const int r = w->dim * island->nc + island->joints, nv = island->F != NULL ? island->F->nv : 0;
-  if (island->nc <= w->cap_nc && r <= w->cap_r && nv <= w->cap_nv) return PERP_OK;
-  if (island->nc > w->cap_nc) w->cap_nc = island->nc + island->nc / 4;
-  if (r > w->cap_r) w->cap_r = r + r / 4;
-  if (nv > w->cap_nv) w->cap_nv = nv + nv / 4;
-  perp_status status = perp_arena_layout(ctx, &w->arena, polyhedral_layout, w);
+  const int r = work->dim * island->nc + island->joints, nv = island->F != NULL ? island->F->nv : 0;
+  if (island->nc <= work->cap_nc && r <= work->cap_r && nv <= work->cap_nv) return PERP_OK;
+  if (island->nc > work->cap_nc) work->cap_nc = island->nc + island->nc / 4;
+  if (r > work->cap_r) work->cap_r = r + r / 4;
+  if (nv > work->cap_nv) work->cap_nv = nv + nv / 4;
+  perp_status status = perp_arena_layout(ctx, &work->arena, polyhedral_layout, work);
   if (status != PERP_OK) {
-    w->cap_nc = w->cap_r = w->cap_nv = 0;
+    work->cap_nc = work->cap_r = work->cap_nv = 0;
     return status;
   }
   return PERP_OK;
@@ -140,73 +141,74 @@ static perp_status polyhedral_reserve(perp_ctx *ctx, struct ws *w,
 /* ---- the problem ---- */
 
 /* rows of contact c: 1 or k + 2 */
-static int rows_of(const struct ws *w, int c)
+static int rows_of(const struct ws *work, int c)
 {
-  return w->row[c + 1] - w->row[c];
+  return work->row[c + 1] - work->row[c];
 }
 
-static void polyhedral_fill(struct ws *w, const perp_contact_island *island, const double *A0,
+static void polyhedral_fill(struct ws *work, const perp_contact_island *island, const double *A0,
                             int ld0, int n)
 {
-  const int r = w->dim, nc = island->nc, k = w->k, items = nc + island->joints;
-  memset(w->A, 0, (size_t)n * (size_t)n * sizeof *w->A);
+  const int r = work->dim, nc = island->nc, k = work->k, items = nc + island->joints;
+  memset(work->A, 0, (size_t)n * (size_t)n * sizeof *work->A);
   for (int J = 0; J < items; J++) {
     int jbase = J < nc ? r * J : r * nc + J - nc, jr = J < nc ? r : 1;
-    int jrow = J < nc ? w->row[J] : w->row[nc] + J - nc;
-    int jn = J < nc && rows_of(w, J) > 1 ? k + 1 : 1;
+    int jrow = J < nc ? work->row[J] : work->row[nc] + J - nc;
+    int jn = J < nc && rows_of(work, J) > 1 ? k + 1 : 1;
     for (int I = 0; I < items; I++) {
       int ibase = I < nc ? r * I : r * nc + I - nc, ir = I < nc ? r : 1;
-      int irow = I < nc ? w->row[I] : w->row[nc] + I - nc;
-      int in = I < nc && rows_of(w, I) > 1 ? k + 1 : 1;
-      perp_directions_expand(w->rows, in, ir, w->rows, jn, jr,
+      int irow = I < nc ? work->row[I] : work->row[nc] + I - nc;
+      int in = I < nc && rows_of(work, I) > 1 ? k + 1 : 1;
+      perp_directions_expand(work->rows, in, ir, work->rows, jn, jr,
                              A0 + ibase + (size_t)jbase * (size_t)ld0, ld0,
-                             w->A + irow + (size_t)jrow * (size_t)n, n);
+                             work->A + irow + (size_t)jrow * (size_t)n, n);
     }
     if (jn == 1) continue;
     int s = jrow + k + 1;
-    double sigma = w->sigma[J];
+    double sigma = work->sigma[J];
     for (int i = 1; i <= k; i++) {
-      w->A[jrow + i + (size_t)s * (size_t)n] = sigma;
-      w->A[s + (size_t)(jrow + i) * (size_t)n] = -sigma;
+      work->A[jrow + i + (size_t)s * (size_t)n] = sigma;
+      work->A[s + (size_t)(jrow + i) * (size_t)n] = -sigma;
     }
-    w->A[s + (size_t)jrow * (size_t)n] = sigma * island->mu[J];
+    work->A[s + (size_t)jrow * (size_t)n] = sigma * island->mu[J];
   }
 }
 
 /* Multipliers of a contact from its impulse: the two directions beside it carry it. */
-static void polyhedral_spread(const struct ws *w, const double *impulse, double *lambda)
+static void polyhedral_spread(const struct ws *work, const double *impulse, double *lambda)
 {
   lambda[0] = impulse[0];
-  for (int i = 1; i <= w->k; i++) lambda[i] = 0;
+  for (int i = 1; i <= work->k; i++) lambda[i] = 0;
   int at[2];
   double part[2];
-  perp_directions_beside(&w->along, impulse[1], w->dim == 3 ? impulse[2] : 0, at, part);
+  perp_directions_beside(&work->along, impulse[1], work->dim == 3 ? impulse[2] : 0, at, part);
   for (int i = 0; i < 2; i++)
     if (part[i] > 0) lambda[1 + at[i]] = part[i];
 }
 
-static void polyhedral_speeds(const struct ws *w, const perp_contact_island *island,
+static void polyhedral_speeds(const struct ws *work, const perp_contact_island *island,
                               const double *lambda, double *slip)
 {
   for (int c = 0; c < island->nc; c++)
-    slip[c] = rows_of(w, c) > 1 ? w->sigma[c] * lambda[w->row[c] + w->k + 1] : 0;
+    slip[c] = rows_of(work, c) > 1 ? work->sigma[c] * lambda[work->row[c] + work->k + 1] : 0;
 }
 
-static void polyhedral_gather(const struct ws *w, const perp_contact_island *island,
+static void polyhedral_gather(const struct ws *work, const perp_contact_island *island,
                               const double *lambda, double *impulse, double *slip)
 {
-  const int r = w->dim, nc = island->nc;
+  const int r = work->dim, nc = island->nc;
   for (int c = 0; c < nc; c++) {
-    const double *x = lambda + w->row[c];
+    const double *x = lambda + work->row[c];
     double *y = impulse + (size_t)r * (size_t)c;
     y[0] = x[0];
     for (int q = 1; q < r; q++) y[q] = 0;
-    if (rows_of(w, c) == 1) continue;
-    for (int i = 0; i < w->k; i++)
-      for (int q = 1; q < r; q++) y[q] += w->along.d[q - 1][i] * x[1 + i];
+    if (rows_of(work, c) == 1) continue;
+    for (int i = 0; i < work->k; i++)
+      for (int q = 1; q < r; q++) y[q] += work->along.d[q - 1][i] * x[1 + i];
   }
-  polyhedral_speeds(w, island, lambda, slip);
-  for (int i = 0; i < island->joints; i++) impulse[r * nc + i] = lambda[w->row[nc] + i];
+  polyhedral_speeds(work, island, lambda, slip);
+  for (int joint = 0; joint < island->joints; joint++)
+    impulse[r * nc + joint] = lambda[work->row[nc] + joint];
 }
 
 /* w and row scales of the problem at the impulses, without the matrix.  lambda: those of the
@@ -238,29 +240,29 @@ static void polyhedral_slack(struct ws *w, const perp_contact_island *island, co
     y[at + k + 1] = w->sigma[c] * (island->mu[c] * lambda[at] - sum);
     a[at + k + 1] = w->sigma[c];
   }
-  for (int i = 0; i < island->joints; i++) {
-    y[w->row[nc] + i] = w->u[r * nc + i];
-    a[w->row[nc] + i] = w->diag[r * nc + i];
+  for (int joint = 0; joint < island->joints; joint++) {
+    y[w->row[nc] + joint] = w->u[r * nc + joint];
+    a[w->row[nc] + joint] = w->diag[r * nc + joint];
   }
 }
 
-static void polyhedral_settle(perp_contact_solver *j, const perp_lcp *p, double *lambda)
+static void polyhedral_settle(perp_contact_solver *solver, const perp_lcp *lcp, double *lambda)
 {
-  struct ws *w = (struct ws *)j;
-  polyhedral_gather(w, w->island, lambda, w->impulse, w->slip);
-  polyhedral_slack(w, w->island, w->impulse, lambda, j->w, j->a);
-  perp_lcp_scales(p, j->a, NULL);
+  struct ws *work = (struct ws *)solver;
+  polyhedral_gather(work, work->island, lambda, work->impulse, work->slip);
+  polyhedral_slack(work, work->island, work->impulse, lambda, solver->w, solver->a);
+  perp_lcp_scales(lcp, solver->a, NULL);
 }
 
 /* The island with circular cones: without the rows of s, and not formed.  Its arrays follow those
  * of the n rows of the model. */
-static perp_lcp plain_problem(struct ws *w, const perp_contact_island *island, int n)
+static perp_lcp plain_problem(struct ws *work, const perp_contact_island *island, int n)
 {
-  perp_contact_solver *j = &w->j;
-  const int r = w->dim, nc = island->nc, m = r * nc + island->joints;
-  double *lo = j->lo + n, *hi = j->hi + n, *mu = j->mu + n;
-  int *fric_of = j->fric_of + n;
-  signed char *cone = j->cone + n;
+  perp_contact_solver *solver = &work->j;
+  const int r = work->dim, nc = island->nc, m = r * nc + island->joints;
+  double *lo = solver->lo + n, *hi = solver->hi + n, *mu = solver->mu + n;
+  int *fric_of = solver->fric_of + n;
+  signed char *cone = solver->cone + n;
   for (int i = 0; i < m; i++) {
     int k = i < r * nc ? i % r : -1;
     lo[i] = k == 0 && island->lo != NULL ? island->lo[i / r] : 0;
@@ -282,13 +284,15 @@ static perp_lcp plain_problem(struct ws *w, const perp_contact_island *island, i
                      .cone = r == 3 ? cone : NULL };
 }
 
-static double polyhedral_gain(perp_contact_solver *j, const perp_lcp *p, const double *lambda)
+static double polyhedral_gain(perp_contact_solver *solver, const perp_lcp *lcp,
+                              const double *lambda)
 {
-  struct ws *w = (struct ws *)j;
-  perp_lcp plain = plain_problem(w, w->island, p->n);
-  polyhedral_gather(w, w->island, lambda, w->impulse, w->slip);
-  perp_lcp_product(&plain, w->impulse, j->w, j->scratch);
-  return perp_lcp_gain(&plain, w->diag, j->mass, w->impulse, j->w, j->none, j->w0, j->scratch);
+  struct ws *work = (struct ws *)solver;
+  perp_lcp plain = plain_problem(work, work->island, lcp->n);
+  polyhedral_gather(work, work->island, lambda, work->impulse, work->slip);
+  perp_lcp_product(&plain, work->impulse, solver->w, solver->scratch);
+  return perp_lcp_gain(&plain, work->diag, solver->mass, work->impulse, solver->w, solver->none,
+                       solver->w0, solver->scratch);
 }
 
 static perp_status polyhedral_solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,

@@ -45,23 +45,24 @@ static void sliding_set_friction(int nc, const perp_contact_sliding *s, const do
 
 /* A_n <- A_n - A_t drag, in place */
 static perp_status sliding_column(perp_ctx *ctx, const perp_contact_desc *desc, void *ws,
-                                  const perp_contact_island *island, const perp_contact_sliding *s,
-                                  double *impulse, double *slip, perp_contact_count *count)
+                                  const perp_contact_island *island,
+                                  const perp_contact_sliding *sliding, double *impulse,
+                                  double *slip, perp_contact_count *count)
 {
-  const int nc = island->nc, r = s->rows, n = r * nc + island->joints;
-  double *normal = s->scratch; /* [nc] */
+  const int nc = island->nc, r = sliding->rows, n = r * nc + island->joints;
+  double *normal = sliding->scratch; /* [nc] */
   for (int c = 0; c < nc; c++) {
-    double *column = s->A + (size_t)(r * c) * (size_t)island->lda;
+    double *column = sliding->A + (size_t)(r * c) * (size_t)island->lda;
     for (int k = 1; k < r; k++) {
-      const double drag = s->drag[2 * c + k - 1];
-      sliding_add_column(island, n, s->A, r * c + k, -drag, column);
+      const double drag = sliding->drag[2 * c + k - 1];
+      sliding_add_column(island, n, sliding->A, r * c + k, -drag, column);
       if (drag != 0) impulse[r * c + k] = 0;
     }
-    s->diag[r * c] = column[r * c];
+    sliding->diag[r * c] = column[r * c];
   }
   PERP_TRY(desc->solve(ctx, ws, island, impulse, slip, count));
   for (int c = 0; c < nc; c++) normal[c] = impulse[r * c];
-  sliding_set_friction(nc, s, normal, impulse);
+  sliding_set_friction(nc, sliding, normal, impulse);
   return PERP_OK;
 }
 
