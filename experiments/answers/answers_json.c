@@ -60,10 +60,10 @@ static void symptoms_json(const perp_ctx *ctx, perp_results *results, perp_json 
     perp_json_members(json, "{ name %s, text %s, of %s, source %s, bound %s, entries: [",
                       symptom->name, symptom->text, symptom->of, symptom->source,
                       perp_symptom_bound(&results->pool, study, symptom));
-    for (int k = 0; k < study->n_symptom_columns; k++, entry++) {
+    for (int column = 0; column < study->n_symptom_columns; column++, entry++) {
       if (entry->shown == PERP_SHOWN_NOT_ASKED) continue;
       perp_json_members(json, "{ column %s, verdict %s, unsolved? %d",
-                        study->symptom_columns[k].name, perp_shown_name(entry->shown),
+                        study->symptom_columns[column].name, perp_shown_name(entry->shown),
                         entry->unsolved);
       if (!isnan(entry->value)) perp_json_real(json, "value", entry->value);
       if (entry->runs > 1) {
@@ -100,12 +100,12 @@ void perp_answers_json(const perp_ctx *ctx, perp_results *results, perp_json *js
    * one. */
   const perp_claim_result *result = perp_results_claims(ctx, results);
   perp_json_open(json, "claims", '[');
-  for (int i = 0; i < results->study->n_claims; i++) {
-    perp_json_members(json, "{ text %s, verdict %s", result[i].claim->text,
-                      perp_verdict_name(result[i].verdict));
-    if (!isnan(result[i].left) && !isnan(result[i].right)) {
-      perp_json_real(json, "left", result[i].left);
-      perp_json_real(json, "right", result[i].right);
+  for (int claim = 0; claim < results->study->n_claims; claim++) {
+    perp_json_members(json, "{ text %s, verdict %s", result[claim].claim->text,
+                      perp_verdict_name(result[claim].verdict));
+    if (!isnan(result[claim].left) && !isnan(result[claim].right)) {
+      perp_json_real(json, "left", result[claim].left);
+      perp_json_real(json, "right", result[claim].right);
     }
     perp_json_close(json, '}');
   }

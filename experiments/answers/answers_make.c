@@ -258,9 +258,9 @@ static void keep_line(struct answering *answers)
 
 static void answer_best(struct answering *answers)
 {
-  for (int f = 0; f < answers->n_facets; f++) {
+  for (int facet = 0; facet < answers->n_facets; facet++) {
     if (answers->at < 0) {
-      compare(answers, f, HUGE_VAL, (double)NAN, new_line(answers, f));
+      compare(answers, facet, HUGE_VAL, (double)NAN, new_line(answers, facet));
       keep_line(answers);
       continue;
     }
@@ -269,14 +269,14 @@ static void answer_best(struct answering *answers)
     int n = answers->q.n_budgets;
     if (n == 0 && answers->q.n_targets == 0) {
       v = chosen;
-      n = range_of(answers, f, answers->at, &lo, &hi) ? round_numbers(lo, hi, chosen) : 0;
+      n = range_of(answers, facet, answers->at, &lo, &hi) ? round_numbers(lo, hi, chosen) : 0;
     }
     for (int k = 0; k < n; k++) {
-      perp_answer_line *line = new_line(answers, f);
+      perp_answer_line *line = new_line(answers, facet);
       line->condition = answers_condition(answers, answers->at, v[k], false);
       line->words = answers_condition_words(answers, answers->at, v[k], false);
       line->limit = answers_limit(answers, answers->at, v[k], false);
-      compare(answers, f, v[k], (double)NAN, line);
+      compare(answers, facet, v[k], (double)NAN, line);
       keep_line(answers);
     }
     v = answers->q.target;
@@ -284,16 +284,16 @@ static void answer_best(struct answering *answers)
     if (n == 0 && answers->q.n_budgets == 0 &&
         answers->r->study->metric[answers->metric].better < 0) {
       v = chosen;
-      n = range_of(answers, f, answers->metric, &lo, &hi)
-              ? round_numbers(lo, fmax(lo, cheapest_error(answers, f)), chosen)
+      n = range_of(answers, facet, answers->metric, &lo, &hi)
+              ? round_numbers(lo, fmax(lo, cheapest_error(answers, facet)), chosen)
               : 0;
     }
     for (int k = n - 1; k >= 0; k--) {
-      perp_answer_line *line = new_line(answers, f);
+      perp_answer_line *line = new_line(answers, facet);
       line->condition = answers_condition(answers, answers->metric, v[k], true);
       line->words = answers_condition_words(answers, answers->metric, v[k], true);
       line->limit = answers_limit(answers, answers->metric, v[k], true);
-      compare(answers, f, HUGE_VAL, v[k], line);
+      compare(answers, facet, HUGE_VAL, v[k], line);
       keep_line(answers);
     }
   }
@@ -410,15 +410,15 @@ static double slope_of(struct answering *answers, int facet, int who, int *cell)
 
 static void answer_slope(struct answering *answers)
 {
-  for (int f = 0; f < answers->n_facets; f++) {
-    perp_answer_line *line = new_line(answers, f);
+  for (int facet = 0; facet < answers->n_facets; facet++) {
+    perp_answer_line *line = new_line(answers, facet);
     line->value = line->next = (double)NAN;
     for (int k = 0; k < answers->a->n_who; k++) {
       perp_answer_entry *entry = &line->entry[k];
       *entry = (perp_answer_entry){ .stands = (double)NAN,
                                     .cell = -1,
-                                    .why = why_none(answers, f, k) };
-      entry->value = slope_of(answers, f, k, &entry->cell);
+                                    .why = why_none(answers, facet, k) };
+      entry->value = slope_of(answers, facet, k, &entry->cell);
       if (isnan(entry->value)) entry->cell = -1;
       if (isnan(entry->value) && strcmp(entry->why, "no figure") == 0) entry->why = "no line";
     }

@@ -224,11 +224,11 @@ static bool answers_keys_vary(const struct answering *answers, int param)
 {
   const char *first = "";
   for (int i = 0; i < answers->r->plan.n; i++) {
-    const char *v = answers->r->plan.cells[i].value[param].text;
-    if (!answers->in[i] || v[0] == '\0') continue;
+    const char *at = answers->r->plan.cells[i].value[param].text;
+    if (!answers->in[i] || at[0] == '\0') continue;
     if (first[0] == '\0')
-      first = v;
-    else if (strcmp(first, v) != 0)
+      first = at;
+    else if (strcmp(first, at) != 0)
       return true;
   }
   return false;
@@ -248,12 +248,13 @@ void answers_default_by(struct answering *answers)
   const perp_study *study = answers->r->study;
   perp_study_key *by = perp_pool_alloc(&answers->r->pool, (size_t)study->n_params + 1, sizeof *by);
   int n = 0;
-  for (int p = 0; p < study->n_params; p++) {
-    if (study->kind->params[p].type != PERP_PARAM_PLUGIN ||
-        answers_keys_part(study, p, PERP_KIND_scene) ||
-        answers_named(answers->q.apart, answers->q.n_apart, p) || !answers_keys_vary(answers, p))
+  for (int param = 0; param < study->n_params; param++) {
+    if (study->kind->params[param].type != PERP_PARAM_PLUGIN ||
+        answers_keys_part(study, param, PERP_KIND_scene) ||
+        answers_named(answers->q.apart, answers->q.n_apart, param) ||
+        !answers_keys_vary(answers, param))
       continue;
-    by[n++] = (perp_study_key){ .text = study->kind->params[p].key, .param = p };
+    by[n++] = (perp_study_key){ .text = study->kind->params[param].key, .param = param };
   }
   answers->q.by = by;
   answers->q.n_by = n;
@@ -395,12 +396,12 @@ static void claims_replicate(struct answering *answers)
              perp_pool_printf(&answers->r->pool, "Of %d statements: %s.", count.rows,
                               perp_replicate_count_text(&answers->r->pool, &count)));
   int refuted = 0;
-  for (int i = 0; i < study->replicate.n_rows; i++)
-    if (!list[i].confirmed && refuted++ < REFUTED)
+  for (int row = 0; row < study->replicate.n_rows; row++)
+    if (!list[row].confirmed && refuted++ < REFUTED)
       claims_add(answers, &answers->a->text,
                  perp_pool_printf(&answers->r->pool, "Refuted: %s, %s: declared %s, but %s.",
-                                  study->replicate.paper[list[i].row->paper], list[i].row->at,
-                                  perp_replicated_names[list[i].row->declared], list[i].why));
+                                  study->replicate.paper[list[row].row->paper], list[row].row->at,
+                                  perp_replicated_names[list[row].row->declared], list[row].why));
   if (refuted > REFUTED)
     claims_add(answers, &answers->a->text,
                perp_pool_printf(&answers->r->pool, "The table of statements has %d more.",

@@ -72,14 +72,14 @@ static void print_pivot(perp_results *results, const perp_answer *answer, int mo
 {
   perp_table table;
   char align[COLUMNS + 2] = "l";
-  for (int i = 0; i < answer->n_lines; i++) align[i + 1] = 'r';
+  for (int line = 0; line < answer->n_lines; line++) align[line + 1] = 'r';
   perp_table_init(&table, align);
   table.strong = true;
   perp_table_put(&table, "%s", answer->by);
-  for (int i = 0; i < answer->n_lines; i++)
+  for (int line = 0; line < answer->n_lines; line++)
     perp_table_put(&table, "%s",
-                   answer->line[i].brief[0] != '\0'   ? answer->line[i].brief
-                   : answer->question->metric == NULL ? ""
+                   answer->line[line].brief[0] != '\0' ? answer->line[line].brief
+                   : answer->question->metric == NULL  ? ""
                    : answer->unit[0] == '\0'
                        ? "value"
                        : perp_pool_printf(&results->pool, "value [%s]", answer->unit));
@@ -88,13 +88,13 @@ static void print_pivot(perp_results *results, const perp_answer *answer, int mo
   bool marked = false;
   for (int row = 0; row < answer->n_who; row++) {
     const int k = order[row];
-    for (int i = 0; i < answer->n_lines; i++)
+    for (int line = 0; line < answer->n_lines; line++)
       marked = marked ||
-               (answer->line[i].entry[k].cell < 0 && !isnan(answer->line[i].entry[k].stands));
+               (answer->line[line].entry[k].cell < 0 && !isnan(answer->line[line].entry[k].stands));
     if (rows++ >= most) continue;
     perp_table_put(&table, "%s", answer->who[k]);
-    for (int i = 0; i < answer->n_lines; i++) {
-      const perp_answer_entry *entry = &answer->line[i].entry[k];
+    for (int line = 0; line < answer->n_lines; line++) {
+      const perp_answer_entry *entry = &answer->line[line].entry[k];
       perp_table_put(&table, "%s%s", perp_answer_entry_text(&results->pool, answer, entry),
                      entry->best ? "*" : "");
     }
@@ -147,7 +147,7 @@ static void lines_shown(const perp_answer *answer, int shown, int *line)
 static int parts_of(const char *label)
 {
   int n = 1;
-  for (const char *s = label; (s = strstr(s, ", ")) != NULL; s += 2) n++;
+  for (const char *at = label; (at = strstr(at, ", ")) != NULL; at += 2) n++;
   return n;
 }
 
@@ -158,9 +158,9 @@ static int apart_columns(const perp_answer *answer)
   enum { MOST_APART = 6 };
   const int n = parts_of(answer->apart_by);
   bool any = false, alike = n <= MOST_APART;
-  for (int i = 0; i < answer->n_lines; i++) {
-    any = any || answer->line[i].brief[0] != '\0';
-    alike = alike && parts_of(answer->line[i].brief) == n;
+  for (int line = 0; line < answer->n_lines; line++) {
+    any = any || answer->line[line].brief[0] != '\0';
+    alike = alike && parts_of(answer->line[line].brief) == n;
   }
   return !any ? 0 : alike ? n : 1;
 }
@@ -262,13 +262,13 @@ static void print_slopes(perp_results *results, const perp_answer *answer, int m
   put_apart(&table, answer->apart_by, apart);
   perp_table_put(&table, "%s", answer->by);
   perp_table_put(&table, "exponent");
-  for (int i = 0; i < answer->n_lines; i++)
+  for (int line = 0; line < answer->n_lines; line++)
     for (int k = 0; k < answer->n_who; k++) {
-      if (answer->line[i].entry[k].cell < 0 || rows++ >= most) continue;
-      put_apart(&table, answer->line[i].brief, apart);
+      if (answer->line[line].entry[k].cell < 0 || rows++ >= most) continue;
+      put_apart(&table, answer->line[line].brief, apart);
       perp_table_put(&table, "%s", answer->who[k]);
       perp_table_put(&table, "%s",
-                     perp_answer_entry_text(&results->pool, answer, &answer->line[i].entry[k]));
+                     perp_answer_entry_text(&results->pool, answer, &answer->line[line].entry[k]));
     }
   perp_table_print(&table, out);
   perp_table_free(&table);

@@ -20,8 +20,8 @@ enum { FEW = 6, LINES = 3, NAMES = 3, MOST_NAMED = 4 };
 static bool constant(struct answering *answers, const perp_study_key *key)
 {
   const char *first = answers->n_facets > 0 ? answers_value(answers, key, answers->example[0]) : "";
-  for (int f = 1; f < answers->n_facets; f++)
-    if (strcmp(first, answers_value(answers, key, answers->example[f])) != 0) return false;
+  for (int facet = 1; facet < answers->n_facets; facet++)
+    if (strcmp(first, answers_value(answers, key, answers->example[facet])) != 0) return false;
   return true;
 }
 
@@ -260,29 +260,29 @@ static void say_undecided(struct answering *answers, int same, int alone)
 static void say_many(struct answering *answers)
 {
   perp_answer *answer = answers->a;
-  struct tally *t = perp_pool_alloc(&answers->r->pool, (size_t)answer->n_who, sizeof *t);
+  struct tally *tally = perp_pool_alloc(&answers->r->pool, (size_t)answer->n_who, sizeof *tally);
   int n = 0, ties = 0, same = 0, alone = 0;
-  for (int k = 0; k < answer->n_who; k++) t[k].who = k;
-  for (int i = 0; i < answer->n_lines; i++) {
+  for (int k = 0; k < answer->n_who; k++) tally[k].who = k;
+  for (int line = 0; line < answer->n_lines; line++) {
     bool equal, sole;
-    answers_line_decides(answer, &answer->line[i], &equal, &sole);
+    answers_line_decides(answer, &answer->line[line], &equal, &sole);
     same += equal;
     alone += sole && answer->n_who > 1;
     if ((equal || sole) && answer->n_who > 1) continue;
-    n += answer->line[i].n_best > 0;
-    ties += answer->line[i].n_best > 1;
-    for (int k = 0; k < answer->n_who; k++) t[k].n += answer->line[i].entry[k].best;
+    n += answer->line[line].n_best > 0;
+    ties += answer->line[line].n_best > 1;
+    for (int k = 0; k < answer->n_who; k++) tally[k].n += answer->line[line].entry[k].best;
   }
-  qsort(t, (size_t)answer->n_who, sizeof *t, say_more);
+  qsort(tally, (size_t)answer->n_who, sizeof *tally, say_more);
   int all = 0;
-  while (all < answer->n_who && t[all].n == n) all++;
+  while (all < answer->n_who && tally[all].n == n) all++;
   const char *best = say_best(answers, answers->metric), *text = "";
   const char *in_all = n == 2 ? "both" : perp_pool_printf(&answers->r->pool, "all %d", n);
   if (n == 0) {
     say_undecided(answers, same, alone);
     return;
   }
-  if (all == 0 && t[0].n > 0)
+  if (all == 0 && tally[0].n > 0)
     add(answers, &answer->text,
         perp_pool_printf(&answers->r->pool, "No single %s is best everywhere.", say_kind(answers)));
   if (answers->at >= 0)
@@ -293,8 +293,8 @@ static void say_many(struct answering *answers)
                             k == 0         ? ""
                             : k == all - 1 ? " and "
                                            : ", ",
-                            k > 0 || text[0] != '\0' ? answer->words[t[k].who]
-                                                     : answers_first_words(answers, t[k].who));
+                            k > 0 || text[0] != '\0' ? answer->words[tally[k].who]
+                                                     : answers_first_words(answers, tally[k].who));
   if (all > FEW) text = perp_pool_printf(&answers->r->pool, "%s and %d others", text, all - FEW);
   if (answer->n_who < 2)
     text = perp_pool_printf(&answers->r->pool, "There is only one competitor in %s comparisons",
@@ -303,13 +303,14 @@ static void say_many(struct answering *answers)
     text = perp_pool_printf(&answers->r->pool, "%s %s the %s in %s comparisons", text,
                             all > 1 ? "tie for" : "gives", best, in_all);
   const bool begins = text[0] == '\0';
-  for (int k = 0; all == 0 && k < answer->n_who && k < MOST_NAMED && t[k].n > 0; k++)
-    text = k == 0 ? perp_pool_printf(
-                        &answers->r->pool, "%s%s gives the %s in %d of %d comparisons", text,
-                        begins ? answers_first_words(answers, t[k].who) : answer->words[t[k].who],
-                        best, t[k].n, n)
+  for (int k = 0; all == 0 && k < answer->n_who && k < MOST_NAMED && tally[k].n > 0; k++)
+    text = k == 0 ? perp_pool_printf(&answers->r->pool, "%s%s gives the %s in %d of %d comparisons",
+                                     text,
+                                     begins ? answers_first_words(answers, tally[k].who)
+                                            : answer->words[tally[k].who],
+                                     best, tally[k].n, n)
                   : perp_pool_printf(&answers->r->pool, "%s, %s in %d", text,
-                                     answer->words[t[k].who], t[k].n);
+                                     answer->words[tally[k].who], tally[k].n);
   if (ties > 0 && all <= 1)
     text = perp_pool_printf(&answers->r->pool, "%s (%d %s, counted for each)", text, ties,
                             ties == 1 ? "tie" : "ties");
@@ -339,7 +340,8 @@ static void say_most(struct answering *answers)
 {
   const perp_answer_line *all = &answers->a->line[0];
   const char *text = "", *whole = "";
-  struct tally *t = perp_pool_alloc(&answers->r->pool, (size_t)answers->a->n_who + 1, sizeof *t);
+  struct tally *tally = perp_pool_alloc(&answers->r->pool, (size_t)answers->a->n_who + 1,
+                                        sizeof *tally);
   int k = 0, n = 0, first = -1;
   for (int i = 0; i < answers->a->n_who; i++) {
     const perp_answer_entry *entry = &all->entry[i];
@@ -347,12 +349,12 @@ static void say_most(struct answering *answers)
     if (entry->cell < 0 || entry->best || entry->value == 0 ||
         entry->value < entry->asked - entry->unsuited)
       continue;
-    t[n++] = (struct tally){ i, (int)entry->value };
+    tally[n++] = (struct tally){ i, (int)entry->value };
   }
-  if (n > 0) qsort(t, (size_t)n, sizeof *t, say_more);
+  if (n > 0) qsort(tally, (size_t)n, sizeof *tally, say_more);
   for (int i = 0; i < n && i < NAMES; i++)
     whole = perp_pool_printf(&answers->r->pool, "%s%s%s (%d)", whole, i == 0 ? "" : ", ",
-                             answers->a->words[t[i].who], t[i].n);
+                             answers->a->words[tally[i].who], tally[i].n);
   if (first < 0) {
     answers->a->text = perp_pool_printf(&answers->r->pool, "No %s solves any problem.",
                                         say_kind(answers));
@@ -396,10 +398,10 @@ static void say_slopes(struct answering *answers)
   int said = 0;
   for (int k = 0; k < answer->n_who; k++) {
     double lo = HUGE_VAL, hi = -HUGE_VAL;
-    for (int i = 0; i < answer->n_lines; i++) {
-      if (answer->line[i].entry[k].cell < 0) continue;
-      lo = fmin(lo, answer->line[i].entry[k].value);
-      hi = fmax(hi, answer->line[i].entry[k].value);
+    for (int line = 0; line < answer->n_lines; line++) {
+      if (answer->line[line].entry[k].cell < 0) continue;
+      lo = fmin(lo, answer->line[line].entry[k].value);
+      hi = fmax(hi, answer->line[line].entry[k].value);
     }
     if (hi < lo || said++ >= MOST) continue;
     const bool one = hi - lo < 0.05;
@@ -433,20 +435,20 @@ static const char *free_ones(struct answering *answers)
 {
   const char *text = "";
   const perp_study *study = answers->r->study;
-  for (int p = 0; p < study->n_params; p++) {
-    bool used = strcmp(study->kind->params[p].key, "seed") == 0, varies = false;
+  for (int param = 0; param < study->n_params; param++) {
+    bool used = strcmp(study->kind->params[param].key, "seed") == 0, varies = false;
     const char *first = NULL;
-    for (int k = 0; k < answers->q.n_by; k++) used = used || answers->q.by[k].param == p;
-    for (int k = 0; k < answers->q.n_apart; k++) used = used || answers->q.apart[k].param == p;
+    for (int k = 0; k < answers->q.n_by; k++) used = used || answers->q.by[k].param == param;
+    for (int k = 0; k < answers->q.n_apart; k++) used = used || answers->q.apart[k].param == param;
     for (int i = 0; i < answers->r->plan.n && !varies; i++) {
-      const char *v = answers->r->plan.cells[i].value[p].text;
-      if (!answers->in[i] || v[0] == '\0') continue;
-      varies = first != NULL && strcmp(first, v) != 0;
-      first = v;
+      const char *at = answers->r->plan.cells[i].value[param].text;
+      if (!answers->in[i] || at[0] == '\0') continue;
+      varies = first != NULL && strcmp(first, at) != 0;
+      first = at;
     }
     if (!used && varies)
       text = perp_pool_printf(&answers->r->pool, "%s%s%s", text, text[0] ? ", " : "",
-                              perp_words(study->kind->params[p].key));
+                              perp_words(study->kind->params[param].key));
   }
   return text;
 }
@@ -464,9 +466,9 @@ static void say_notes(struct answering *answers)
   bool floor = false, timing = answers->metric >= 0 && table[answers->metric].timing;
   timing = answers->q.kind == PERP_ASK_BEST &&
            (timing || (answers->at >= 0 && table[answers->at].timing));
-  for (int i = 0; i < answer->n_lines; i++)
+  for (int line = 0; line < answer->n_lines; line++)
     for (int k = 0; k < answer->n_who; k++)
-      floor = floor || (answer->line[i].entry[k].best && answer->line[i].entry[k].floor);
+      floor = floor || (answer->line[line].entry[k].best && answer->line[line].entry[k].floor);
   if (floor)
     add(answers, &answer->note,
         perp_pool_printf(

@@ -9,9 +9,9 @@
 #include <string.h>
 
 /* "a = 1": a key that says nothing without its name. */
-static bool words_number(const perp_results *r, const perp_study_key *key)
+static bool words_number(const perp_results *results, const perp_study_key *key)
 {
-  const perp_param *param = &r->study->kind->params[key->param];
+  const perp_param *param = &results->study->kind->params[key->param];
   return (key->option != NULL && !key->without) || param->type == PERP_PARAM_REAL ||
          param->type == PERP_PARAM_INT;
 }
@@ -30,22 +30,22 @@ const char *answers_with_article(perp_pool *pool, const char *words)
   return words;
 }
 
-const char *answers_choice_words(const perp_ctx *ctx, perp_results *r, const perp_study_key *key,
-                                 const char *text)
+const char *answers_choice_words(const perp_ctx *ctx, perp_results *results,
+                                 const perp_study_key *key, const char *text)
 {
-  const perp_param *param = &r->study->kind->params[key->param];
+  const perp_param *param = &results->study->kind->params[key->param];
   if (text[0] == '\0') return text;
   if (key->option != NULL && !key->without)
-    return perp_pool_printf(&r->pool, "%s = %s", perp_words(key->option), text);
+    return perp_pool_printf(&results->pool, "%s = %s", perp_words(key->option), text);
   if (param->type == PERP_PARAM_REAL || param->type == PERP_PARAM_INT)
-    return perp_pool_printf(&r->pool, "%s = %s", key->text, text);
-  const char *words = perp_words_choice(ctx, &r->pool, param->key, param->type == PERP_PARAM_PLUGIN,
-                                        param->plugin, text),
+    return perp_pool_printf(&results->pool, "%s = %s", key->text, text);
+  const char *words = perp_words_choice(ctx, &results->pool, param->key,
+                                        param->type == PERP_PARAM_PLUGIN, param->plugin, text),
              *more = strstr(words, ", ");
   /* options stand in parentheses: in a list commas part names */
   return more == NULL
              ? words
-             : perp_pool_printf(&r->pool, "%.*s (%s)", (int)(more - words), words, more + 2);
+             : perp_pool_printf(&results->pool, "%.*s (%s)", (int)(more - words), words, more + 2);
 }
 
 const char *answers_label_words(struct answering *answers, const perp_study_key *keys, int n,
@@ -100,9 +100,9 @@ void answers_say_proxy(struct answering *answers)
   int facets = 0, wrong = 0;
   double most = 0;
   int worst = -1;
-  for (int f = 0; f < answers->n_facets; f++) {
+  for (int facet = 0; facet < answers->n_facets; facet++) {
     int by = -1, best = -1;
-    const int *cell, n = answers_cells(answers, f, &cell);
+    const int *cell, n = answers_cells(answers, facet, &cell);
     for (int k = 0; k < n; k++) {
       const int i = cell[k];
       if (!perp_results_wins(results, i)) continue;
@@ -153,11 +153,11 @@ void answers_say_proxy(struct answering *answers)
                                       answers->a->proxy);
 }
 
-void answers_line_decides(const perp_answer *a, const perp_answer_line *line, bool *equal,
+void answers_line_decides(const perp_answer *answer, const perp_answer_line *line, bool *equal,
                           bool *sole)
 {
   int there = 0, beaten = 0;
-  for (int k = 0; k < a->n_who; k++) {
+  for (int k = 0; k < answer->n_who; k++) {
     there += line->entry[k].cell >= 0;
     beaten += strcmp(line->entry[k].why, "over budget") == 0 ||
               strcmp(line->entry[k].why, "not reached") == 0;

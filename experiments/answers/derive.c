@@ -14,13 +14,13 @@
 #include <string.h>
 
 /* One more field of a row. */
-static void csv_text(FILE *file, const char *s)
+static void csv_text(FILE *file, const char *text)
 {
-  bool quoted = strpbrk(s, ",\"\r\n") != NULL;
+  bool quoted = strpbrk(text, ",\"\r\n") != NULL;
   fputs(quoted ? ",\"" : ",", file);
-  for (; *s != '\0'; s++) {
-    if (*s == '"') putc('"', file);
-    putc(*s, file);
+  for (; *text != '\0'; text++) {
+    if (*text == '"') putc('"', file);
+    putc(*text, file);
   }
   if (quoted) putc('"', file);
 }
@@ -75,26 +75,29 @@ static int *chosen_metrics(perp_results *results, int *n)
     if (!study->metric[m].timing) list[(*n)++] = m;
   }
   if (study->metrics.n_record > 0) return list;
-  for (int m = 0; m < study->n_metrics; m++) {
+  for (int metric = 0; metric < study->n_metrics; metric++) {
     bool any = false;
-    for (int i = 0; i < results->plan.n && !any; i++) any = !isnan(results->record[i].value[m]);
-    if (any && !study->metric[m].timing) list[(*n)++] = m;
+    for (int i = 0; i < results->plan.n && !any; i++)
+      any = !isnan(results->record[i].value[metric]);
+    if (any && !study->metric[metric].timing) list[(*n)++] = metric;
   }
   return list;
 }
 
-static void derive_write_cells(const struct tables *t, FILE *file)
+static void derive_write_cells(const struct tables *tables, FILE *file)
 {
-  const perp_results *results = t->r;
+  const perp_results *results = tables->r;
   const perp_study *study = results->study;
   fputs("cell,status,cause,reason,problems,unsolved,share,swept,partial,reached", file);
-  for (int p = 0; p < study->n_params; p++) fprintf(file, ",%s", study->kind->params[p].key);
-  for (int o = 0; o < t->parts.n; o++) fprintf(file, ",%s", t->parts.text[o]);
-  for (int k = 0; k < t->n_metrics; k++) fprintf(file, ",%s", study->metric[t->metric[k]].name);
-  if (t->engines) fputs(",resolved", file);
+  for (int param = 0; param < study->n_params; param++)
+    fprintf(file, ",%s", study->kind->params[param].key);
+  for (int o = 0; o < tables->parts.n; o++) fprintf(file, ",%s", tables->parts.text[o]);
+  for (int metric = 0; metric < tables->n_metrics; metric++)
+    fprintf(file, ",%s", study->metric[tables->metric[metric]].name);
+  if (tables->engines) fputs(",resolved", file);
   putc('\n', file);
   for (int row = 0; row < results->plan.n; row++) {
-    int i = t->order[row];
+    int i = tables->order[row];
     const perp_record *rec = &results->record[i];
     fprintf(file, "%s,%s", results->plan.cells[i].id, perp_cell_status_names[rec->status]);
     csv_text(file, rec->cause);
@@ -105,21 +108,23 @@ static void derive_write_cells(const struct tables *t, FILE *file)
     csv_real(file, rec->swept);
     fprintf(file, ",%d", rec->partial);
     csv_real(file, rec->reached);
-    for (int p = 0; p < study->n_params; p++) csv_text(file, results->plan.cells[i].value[p].text);
-    for (int o = 0; o < t->parts.n; o++) {
+    for (int param = 0; param < study->n_params; param++)
+      csv_text(file, results->plan.cells[i].value[param].text);
+    for (int o = 0; o < tables->parts.n; o++) {
       char buf[PERP_TEXT_MAX + 2];
-      perp_results_part(t->ctx, results, i, t->parts.text[o], buf, sizeof buf);
+      perp_results_part(tables->ctx, results, i, tables->parts.text[o], buf, sizeof buf);
       csv_text(file, buf);
     }
-    for (int k = 0; k < t->n_metrics; k++) csv_real(file, rec->value[t->metric[k]]);
-    if (t->engines) csv_text(file, rec->resolved);
+    for (int metric = 0; metric < tables->n_metrics; metric++)
+      csv_real(file, rec->value[tables->metric[metric]]);
+    if (tables->engines) csv_text(file, rec->resolved);
     putc('\n', file);
   }
 }
 
-static void write_cells_schema(const struct tables *t, FILE *file)
+static void write_cells_schema(const struct tables *tables, FILE *file)
 {
-  const perp_study *study = t->r->study;
+  const perp_study *study = tables->r->study;
   perp_json json = { .out = file, .indent = true };
   perp_json_open(&json, NULL, '[');
   derive_schema(&json, "cell", "text", "",
@@ -157,17 +162,17 @@ static void write_cells_schema(const struct tables *t, FILE *file)
     derive_schema(&json, param->key, number ? "number" : "text",
                   number && param->unit != NULL ? param->unit : "", param->help, 0);
   }
-  for (int o = 0; o < t->parts.n; o++)
-    derive_schema(&json, t->parts.text[o], "text", "",
-                  strstr(t->parts.text[o], ".name") != NULL
+  for (int o = 0; o < tables->parts.n; o++)
+    derive_schema(&json, tables->parts.text[o], "text", "",
+                  strstr(tables->parts.text[o], ".name") != NULL
                       ? "Name of the method without its options."
                       : "Option set by a value of the grid. Empty: the method has no such option.",
                   0);
-  for (int k = 0; k < t->n_metrics; k++) {
-    const perp_metric *metric = &study->metric[t->metric[k]];
+  for (int k = 0; k < tables->n_metrics; k++) {
+    const perp_metric *metric = &study->metric[tables->metric[k]];
     derive_schema(&json, metric->name, "number", metric->unit, metric->meaning, metric->better);
   }
-  if (t->engines)
+  if (tables->engines)
     derive_schema(&json, "resolved", "text", "",
                   "Version of the external engine and the options it used.", 0);
   perp_json_close(&json, ']');
@@ -175,24 +180,24 @@ static void write_cells_schema(const struct tables *t, FILE *file)
 
 static const char *const statistics[] = { "min", "q1", "median", "q3", "max", "sd" };
 
-static void write_timing(const struct tables *t, FILE *file)
+static void write_timing(const struct tables *tables, FILE *file)
 {
-  const perp_results *results = t->r;
+  const perp_results *results = tables->r;
   const perp_metric *metrics = results->study->metric;
   fputs("cell,rounds,noisy,cpu_s,wall_s", file);
-  for (int m = 0; m < results->study->n_metrics; m++)
-    for (int k = 0; metrics[m].timing && k < 6; k++)
-      fprintf(file, ",%s.%s", metrics[m].name, statistics[k]);
+  for (int metric = 0; metric < results->study->n_metrics; metric++)
+    for (int k = 0; metrics[metric].timing && k < 6; k++)
+      fprintf(file, ",%s.%s", metrics[metric].name, statistics[k]);
   putc('\n', file);
   for (int row = 0; row < results->plan.n; row++) {
-    int i = t->order[row];
+    int i = tables->order[row];
     const perp_record *rec = &results->record[i];
     fprintf(file, "%s,%d,%d", results->plan.cells[i].id, rec->rounds, rec->noisy);
     csv_real(file, rec->attempt > 0 ? rec->cpu_s : (double)NAN);
     csv_real(file, rec->attempt > 0 ? rec->wall_s : (double)NAN);
-    for (int m = 0; m < results->study->n_metrics; m++) {
-      if (!metrics[m].timing) continue;
-      perp_quartiles quartiles = perp_results_timing(results, i, m);
+    for (int metric = 0; metric < results->study->n_metrics; metric++) {
+      if (!metrics[metric].timing) continue;
+      perp_quartiles quartiles = perp_results_timing(results, i, metric);
       const double v[] = { quartiles.min, quartiles.q1,  quartiles.median,
                            quartiles.q3,  quartiles.max, quartiles.sd };
       for (int k = 0; k < 6; k++) csv_real(file, v[k]);
@@ -201,9 +206,9 @@ static void write_timing(const struct tables *t, FILE *file)
   }
 }
 
-static void write_timing_schema(const struct tables *t, FILE *file)
+static void write_timing_schema(const struct tables *tables, FILE *file)
 {
-  const perp_metric *metrics = t->r->study->metric;
+  const perp_metric *metrics = tables->r->study->metric;
   perp_json json = { .out = file, .indent = true };
   perp_json_open(&json, NULL, '[');
   derive_schema(&json, "cell", "text", "", "Id of the run, as in cells.csv.", 0);
@@ -215,39 +220,40 @@ static void write_timing_schema(const struct tables *t, FILE *file)
                 "Thread CPU time of the run that produced the results.", 0);
   derive_schema(&json, "wall_s", "number", "s", "Wall time of the run that produced the results.",
                 0);
-  for (int m = 0; m < t->r->study->n_metrics; m++)
-    for (int k = 0; metrics[m].timing && k < 6; k++) {
+  for (int metric = 0; metric < tables->r->study->n_metrics; metric++)
+    for (int k = 0; metrics[metric].timing && k < 6; k++) {
       char name[80], meaning[200];
-      snprintf(name, sizeof name, "%s.%s", metrics[m].name, statistics[k]);
-      snprintf(meaning, sizeof meaning, "%s: %s over the rounds", metrics[m].meaning,
+      snprintf(name, sizeof name, "%s.%s", metrics[metric].name, statistics[k]);
+      snprintf(meaning, sizeof meaning, "%s: %s over the rounds", metrics[metric].meaning,
                statistics[k]);
-      derive_schema(&json, name, "number", metrics[m].unit, meaning, k < 5 ? metrics[m].better : 0);
+      derive_schema(&json, name, "number", metrics[metric].unit, meaning,
+                    k < 5 ? metrics[metric].better : 0);
     }
   perp_json_close(&json, ']');
 }
 
 /* The answers, as the terminal and the page have them. */
-static void derive_write_answers(const struct tables *t, FILE *file)
+static void derive_write_answers(const struct tables *tables, FILE *file)
 {
   perp_json json = { .out = file, .indent = true };
-  perp_answers_json(t->ctx, t->r, &json);
+  perp_answers_json(tables->ctx, tables->r, &json);
 }
 
-static void derive_write_symptoms(const struct tables *t, FILE *file)
+static void derive_write_symptoms(const struct tables *tables, FILE *file)
 {
-  perp_symptoms_markdown(t->ctx, t->r, file);
+  perp_symptoms_markdown(tables->ctx, tables->r, file);
 }
 
-static void derive_write_replicate(const struct tables *t, FILE *file)
+static void derive_write_replicate(const struct tables *tables, FILE *file)
 {
-  perp_replicate_markdown(t->ctx, t->r, file);
+  perp_replicate_markdown(tables->ctx, tables->r, file);
 }
 
 /* One line a stated number: of a curve each point. */
-static void derive_write_replicate_csv(const struct tables *t, FILE *file)
+static void derive_write_replicate_csv(const struct tables *tables, FILE *file)
 {
-  const perp_replicate *all = &t->r->study->replicate;
-  const perp_replicate_result *list = perp_results_replicate(t->ctx, t->r);
+  const perp_replicate *all = &tables->r->study->replicate;
+  const perp_replicate_result *list = perp_results_replicate(tables->ctx, tables->r);
   fputs("paper,at,states,unit,x,stated,factor,within,measured,least,most,twin,declared,verdict,"
         "missing,printed,derived,reading\n",
         file);
@@ -282,7 +288,7 @@ perp_status perp_results_derive(perp_ctx *ctx, perp_results *results)
 {
   const struct {
     const char *name;
-    void (*write)(const struct tables *t, FILE *file); /* NULL: the study has no such table */
+    void (*write)(const struct tables *tables, FILE *file); /* NULL: the study has no such table */
   } files[] = {
     { "cells.csv", derive_write_cells },
     { "cells.schema.json", write_cells_schema },
@@ -294,17 +300,18 @@ perp_status perp_results_derive(perp_ctx *ctx, perp_results *results)
     { "timing.schema.json", write_timing_schema }
   };
   perp_status status = perp_make_part(ctx, results->dir, "derived");
-  struct tables t = { .ctx = ctx, .r = results, .order = sorted_cells(results) };
-  t.parts = perp_results_part_columns(results);
-  t.metric = chosen_metrics(results, &t.n_metrics);
-  for (int i = 0; i < results->plan.n; i++) t.engines |= results->record[i].resolved[0] != '\0';
+  struct tables tables = { .ctx = ctx, .r = results, .order = sorted_cells(results) };
+  tables.parts = perp_results_part_columns(results);
+  tables.metric = chosen_metrics(results, &tables.n_metrics);
+  for (int i = 0; i < results->plan.n; i++)
+    tables.engines |= results->record[i].resolved[0] != '\0';
   for (size_t i = 0; i < sizeof files / sizeof *files && status == PERP_OK; i++) {
     perp_out out;
     if (files[i].write == NULL) continue;
     status = perp_out_open(
         ctx, perp_pool_printf(&results->pool, "%s/derived/%s", results->dir, files[i].name), &out);
     if (status == PERP_OK) {
-      files[i].write(&t, out.f);
+      files[i].write(&tables, out.f);
       status = perp_out_close(ctx, &out, true);
     }
   }

@@ -13,57 +13,60 @@ enum { SWEEPS = 300 };
 /* ---- factors ---- */
 
 /* The levels of a key over the runs; one level: no factor. */
-static void explain_factor(struct answering *answers, answers_explained *e, perp_study_key key)
+static void explain_factor(struct answering *answers, answers_explained *explained,
+                           perp_study_key key)
 {
   perp_results *results = answers->r;
   const perp_param *param = &results->study->kind->params[key.param];
   perp_names levels = { 0 };
-  answers_factor *f = &e->factor[e->n_factors];
-  *f = (answers_factor){ .key = key,
-                         .block = strcmp(param->key, "scene") == 0 ||
-                                  strcmp(param->key, "problem") == 0,
-                         .method = param->type == PERP_PARAM_PLUGIN };
-  f->method = f->method && !f->block && key.name == false && (key.option == NULL || key.without);
-  f->of = perp_pool_alloc(&results->pool, (size_t)e->n + 1, sizeof *f->of);
-  for (int i = 0; i < e->n; i++) {
-    const char *text = answers_value(answers, &key, e->cell[i]);
-    f->of[i] = perp_names_index(&results->pool, &levels, text, -1);
+  answers_factor *factor = &explained->factor[explained->n_factors];
+  *factor = (answers_factor){ .key = key,
+                              .block = strcmp(param->key, "scene") == 0 ||
+                                       strcmp(param->key, "problem") == 0,
+                              .method = param->type == PERP_PARAM_PLUGIN };
+  factor->method = factor->method && !factor->block && key.name == false &&
+                   (key.option == NULL || key.without);
+  factor->of = perp_pool_alloc(&results->pool, (size_t)explained->n + 1, sizeof *factor->of);
+  for (int i = 0; i < explained->n; i++) {
+    const char *text = answers_value(answers, &key, explained->cell[i]);
+    factor->of[i] = perp_names_index(&results->pool, &levels, text, -1);
   }
-  f->n = levels.n;
-  f->level = levels.text;
-  if (f->n < 2) return;
+  factor->n = levels.n;
+  factor->level = levels.text;
+  if (factor->n < 2) return;
   /* two names of one partition are one factor: the first */
-  for (int k = 0; k < e->n_factors; k++) {
-    if (e->factor[k].n != f->n) continue;
+  for (int k = 0; k < explained->n_factors; k++) {
+    if (explained->factor[k].n != factor->n) continue;
     bool same = true;
-    for (int i = 0; i < e->n && same; i++) same = e->factor[k].of[i] == f->of[i];
+    for (int i = 0; i < explained->n && same; i++)
+      same = explained->factor[k].of[i] == factor->of[i];
     if (same) return;
   }
-  e->n_factors++;
+  explained->n_factors++;
 }
 
-void answers_factors(struct answering *answers, answers_explained *e)
+void answers_factors(struct answering *answers, answers_explained *explained)
 {
   const perp_study *study = answers->r->study;
-  e->factor = perp_pool_alloc(&answers->r->pool, 2 * (size_t)study->n_params + 1,
-                              sizeof *e->factor);
+  explained->factor = perp_pool_alloc(&answers->r->pool, 2 * (size_t)study->n_params + 1,
+                                      sizeof *explained->factor);
   for (int p = 0; p < study->n_params; p++) {
     const perp_param *param = &study->kind->params[p];
     perp_study_key key = { .text = param->key, .param = p };
     if (strcmp(param->key, "seed") == 0 || strcmp(param->key, "run") == 0) continue;
     bool tolerances = false;
-    for (int i = 0; i < e->n && !tolerances && param->type == PERP_PARAM_PLUGIN; i++)
-      tolerances = strstr(answers->r->plan.cells[e->cell[i]].value[p].text, "tol=") != NULL;
+    for (int i = 0; i < explained->n && !tolerances && param->type == PERP_PARAM_PLUGIN; i++)
+      tolerances = strstr(answers->r->plan.cells[explained->cell[i]].value[p].text, "tol=") != NULL;
     if (tolerances) {
       explain_factor(
-          answers, e,
+          answers, explained,
           (perp_study_key){ .text = perp_pool_printf(&answers->r->pool, "%s.tol", param->key),
                             .param = p,
                             .option = "tol" });
       key.option = "tol";
       key.without = true;
     }
-    explain_factor(answers, e, key);
+    explain_factor(answers, explained, key);
   }
 }
 
@@ -123,16 +126,18 @@ static double fit_run(struct fitting *fit, const double *y, int runs)
   return rss;
 }
 
-static void fit_open(struct fitting *fit, struct answering *answers, const answers_explained *e)
+static void fit_open(struct fitting *fit, struct answering *answers,
+                     const answers_explained *explained)
 {
   int groups = 1;
-  for (int a = 0; a < e->n_factors; a++)
-    for (int b = 0; b < e->n_factors; b++)
-      if (a != b && e->factor[a].n * e->factor[b].n > groups)
-        groups = e->factor[a].n * e->factor[b].n;
-  for (int a = 0; a < e->n_factors; a++) groups = groups > e->factor[a].n ? groups : e->factor[a].n;
-  *fit = (struct fitting){ .e = e, .pool = &answers->r->pool };
-  fit->r = perp_pool_alloc(fit->pool, (size_t)e->n + 1, sizeof *fit->r);
+  for (int factor = 0; factor < explained->n_factors; factor++)
+    for (int b = 0; b < explained->n_factors; b++)
+      if (factor != b && explained->factor[factor].n * explained->factor[b].n > groups)
+        groups = explained->factor[factor].n * explained->factor[b].n;
+  for (int factor = 0; factor < explained->n_factors; factor++)
+    groups = groups > explained->factor[factor].n ? groups : explained->factor[factor].n;
+  *fit = (struct fitting){ .e = explained, .pool = &answers->r->pool };
+  fit->r = perp_pool_alloc(fit->pool, (size_t)explained->n + 1, sizeof *fit->r);
   fit->sum = perp_pool_alloc(fit->pool, (size_t)groups, sizeof *fit->sum);
   fit->count = perp_pool_alloc(fit->pool, (size_t)groups, sizeof *fit->count);
 }
@@ -141,19 +146,19 @@ static void fit_open(struct fitting *fit, struct answering *answers, const answe
 static double fit_factors(struct fitting *fit, int skip)
 {
   fit->n = 0;
-  for (int k = 0; k < fit->e->n_factors; k++)
-    if (k != skip && (skip != -2 || fit->e->factor[k].block))
-      fit_add(fit, fit->e->factor[k].of, fit->e->factor[k].n);
+  for (int factor = 0; factor < fit->e->n_factors; factor++)
+    if (factor != skip && (skip != -2 || fit->e->factor[factor].block))
+      fit_add(fit, fit->e->factor[factor].of, fit->e->factor[factor].n);
   return fit_run(fit, fit->e->y, fit->e->n);
 }
 
 /* The combinations of two factors as groups; `of` [runs] out.  Their number. */
-static int pair_groups(const answers_explained *e, int a, int b, int *of, bool *there)
+static int pair_groups(const answers_explained *explained, int a, int b, int *of, bool *there)
 {
-  const answers_factor *fa = &e->factor[a], *fb = &e->factor[b];
+  const answers_factor *fa = &explained->factor[a], *fb = &explained->factor[b];
   int n = 0;
   memset(there, 0, (size_t)(fa->n * fb->n) * sizeof *there);
-  for (int i = 0; i < e->n; i++) {
+  for (int i = 0; i < explained->n; i++) {
     of[i] = fa->of[i] * fb->n + fb->of[i];
     n += !there[of[i]];
     there[of[i]] = true;
@@ -178,66 +183,71 @@ static int term_more(const void *x, const void *y)
   return a->a != b->a ? a->a - b->a : a->b - b->b;
 }
 
-static void explain_terms(struct answering *answers, answers_explained *e)
+static void explain_terms(struct answering *answers, answers_explained *explained)
 {
   struct fitting fit;
-  fit_open(&fit, answers, e);
-  const int n = e->n_factors;
+  fit_open(&fit, answers, explained);
+  const int n = explained->n_factors;
   const double blocks = fit_factors(&fit, -2), all = fit_factors(&fit, -1);
   double total = 0, mean = 0;
-  for (int i = 0; i < e->n; i++) mean += e->y[i] / e->n;
-  for (int i = 0; i < e->n; i++) total += (e->y[i] - mean) * (e->y[i] - mean);
-  int freedom = e->n - 1;
-  for (int k = 0; k < n; k++) freedom -= e->factor[k].n - 1;
-  e->term = perp_pool_alloc(&answers->r->pool, (size_t)(n * n) + 1, sizeof *e->term);
+  for (int i = 0; i < explained->n; i++) mean += explained->y[i] / explained->n;
+  for (int i = 0; i < explained->n; i++)
+    total += (explained->y[i] - mean) * (explained->y[i] - mean);
+  int freedom = explained->n - 1;
+  for (int k = 0; k < n; k++) freedom -= explained->factor[k].n - 1;
+  explained->term = perp_pool_alloc(&answers->r->pool, (size_t)(n * n) + 1,
+                                    sizeof *explained->term);
   if (!(blocks > 1e-20 * (1 + total))) return; /* nothing to explain */
   /* factors are tested against what they and the largest real pair leave: an interaction is no
    * noise */
   double rest = all;
   int free_rest = freedom;
-  int *of = perp_pool_alloc(&answers->r->pool, (size_t)e->n + 1, sizeof *of);
+  int *of = perp_pool_alloc(&answers->r->pool, (size_t)explained->n + 1, sizeof *of);
   for (int a = 0; a < n; a++)
     for (int b = a + 1; b < n; b++) {
-      const answers_factor *fa = &e->factor[a], *fb = &e->factor[b];
+      const answers_factor *fa = &explained->factor[a], *fb = &explained->factor[b];
       if (fa->block && fb->block) continue;
       bool *there = perp_xalloc((size_t)(fa->n * fb->n), sizeof *there);
-      const int groups = pair_groups(e, a, b, of, there);
+      const int groups = pair_groups(explained, a, b, of, there);
       free(there);
       const int parameters = groups - fa->n - fb->n + 1;
-      if (parameters < 1 || fa->n * fb->n > 4 * e->n) continue;
+      if (parameters < 1 || fa->n * fb->n > 4 * explained->n) continue;
       fit_factors(&fit, -1);
       fit_add(&fit, of, fa->n * fb->n);
-      const double left = fit_run(&fit, e->y, e->n), gained = fmax(0, all - left);
+      const double left = fit_run(&fit, explained->y, explained->n), gained = fmax(0, all - left);
       const bool sure = real(gained, parameters, left, freedom - parameters, n * (n - 1) / 2);
-      e->term[e->n_terms++] = (answers_term){ a, b, gained / blocks, sure };
+      explained->term[explained->n_terms++] = (answers_term){ a, b, gained / blocks, sure };
       if (!sure || left >= rest) continue;
       rest = left;
       free_rest = freedom - parameters;
     }
   for (int k = 0; k < n; k++) {
-    if (e->factor[k].block) continue;
+    if (explained->factor[k].block) continue;
     const double gained = fmax(0, fit_factors(&fit, k) - all);
-    e->term[e->n_terms++] = (answers_term){ k, -1, gained / blocks,
-                                            real(gained, e->factor[k].n - 1, rest, free_rest, n) };
-    e->n_main++;
+    explained->term[explained->n_terms++] = (answers_term){
+      k, -1, gained / blocks, real(gained, explained->factor[k].n - 1, rest, free_rest, n)
+    };
+    explained->n_main++;
   }
-  qsort(e->term, (size_t)e->n_terms, sizeof *e->term, term_more);
+  qsort(explained->term, (size_t)explained->n_terms, sizeof *explained->term, term_more);
 }
 
-double *answers_pair_means(struct answering *answers, const answers_explained *e, int a, int b)
+double *answers_pair_means(struct answering *answers, const answers_explained *explained, int a,
+                           int b)
 {
   struct fitting fit;
-  const int groups = e->factor[a].n * e->factor[b].n;
-  fit_open(&fit, answers, e);
-  int *of = perp_pool_alloc(fit.pool, (size_t)e->n + 1, sizeof *of);
+  const int groups = explained->factor[a].n * explained->factor[b].n;
+  fit_open(&fit, answers, explained);
+  int *of = perp_pool_alloc(fit.pool, (size_t)explained->n + 1, sizeof *of);
   bool *there = perp_pool_alloc(fit.pool, (size_t)groups, sizeof *there);
   double *mean = perp_pool_alloc(fit.pool, (size_t)groups, sizeof *mean);
-  pair_groups(e, a, b, of, there);
-  for (int k = 0; k < e->n_factors; k++)
-    if (k != a && k != b) fit_add(&fit, e->factor[k].of, e->factor[k].n);
+  pair_groups(explained, a, b, of, there);
+  for (int factor = 0; factor < explained->n_factors; factor++)
+    if (factor != a && factor != b)
+      fit_add(&fit, explained->factor[factor].of, explained->factor[factor].n);
   fit_add(&fit, of, groups);
   fit.mean[fit.n - 1] = mean;
-  fit_run(&fit, e->y, e->n);
+  fit_run(&fit, explained->y, explained->n);
   for (int g = 0; g < groups; g++)
     if (!there[g]) mean[g] = (double)NAN;
   return mean;
@@ -246,21 +256,23 @@ double *answers_pair_means(struct answering *answers, const answers_explained *e
 /* ---- a metric ---- */
 
 /* How far apart the runs of one block are at most, in decades. */
-static double explain_decades(const answers_explained *e)
+static double explain_decades(const answers_explained *explained)
 {
-  double *lo = perp_xalloc((size_t)e->n + 1, sizeof *lo),
-         *hi = perp_xalloc((size_t)e->n + 1, sizeof *hi), most = 0;
+  double *lo = perp_xalloc((size_t)explained->n + 1, sizeof *lo),
+         *hi = perp_xalloc((size_t)explained->n + 1, sizeof *hi), most = 0;
   const answers_factor *block = NULL;
-  for (int k = 0; k < e->n_factors; k++)
-    if (e->factor[k].block && (block == NULL || e->factor[k].n > block->n)) block = &e->factor[k];
-  for (int i = 0; i <= e->n; i++) {
+  for (int factor = 0; factor < explained->n_factors; factor++)
+    if (explained->factor[factor].block &&
+        (block == NULL || explained->factor[factor].n > block->n))
+      block = &explained->factor[factor];
+  for (int i = 0; i <= explained->n; i++) {
     lo[i] = HUGE_VAL;
     hi[i] = -HUGE_VAL;
   }
-  for (int i = 0; i < e->n; i++) {
+  for (int i = 0; i < explained->n; i++) {
     const int g = block != NULL ? block->of[i] : 0;
-    lo[g] = fmin(lo[g], e->y[i]);
-    hi[g] = fmax(hi[g], e->y[i]);
+    lo[g] = fmin(lo[g], explained->y[i]);
+    hi[g] = fmax(hi[g], explained->y[i]);
     most = fmax(most, hi[g] - lo[g]);
   }
   free(lo);
@@ -269,52 +281,55 @@ static double explain_decades(const answers_explained *e)
 }
 
 /* The floor of each run: the largest of its scene or problem, below which all are equal. */
-static void explain_floors(struct answering *answers, answers_explained *e, double *floor)
+static void explain_floors(struct answering *answers, answers_explained *explained, double *floor)
 {
   const perp_study *study = answers->r->study;
   const int scene = perp_kind_param(study->kind, "scene"),
             block = scene >= 0 ? scene : perp_kind_param(study->kind, "problem");
-  double *most = perp_xalloc((size_t)e->n + 1, sizeof *most);
-  int *of = perp_xalloc((size_t)e->n + 1, sizeof *of);
+  double *most = perp_xalloc((size_t)explained->n + 1, sizeof *most);
+  int *of = perp_xalloc((size_t)explained->n + 1, sizeof *of);
   perp_names blocks = { 0 };
-  for (int i = 0; i < e->n; i++) {
-    const int cell = e->cell[i];
+  for (int i = 0; i < explained->n; i++) {
+    const int cell = explained->cell[i];
     if (block >= 0)
       of[i] = perp_names_index(&answers->r->pool, &blocks,
                                answers->r->plan.cells[cell].value[block].text, -1);
-    most[of[i]] = fmax(most[of[i]], answers_floor(answers, e->metric, cell));
+    most[of[i]] = fmax(most[of[i]], answers_floor(answers, explained->metric, cell));
   }
-  for (int i = 0; i < e->n; i++) {
+  for (int i = 0; i < explained->n; i++) {
     floor[i] = most[of[i]];
-    e->floor = fmax(e->floor, floor[i]);
-    e->below += fabs(perp_results_value(answers->r, e->cell[i], e->metric)) < floor[i];
+    explained->floor = fmax(explained->floor, floor[i]);
+    explained->below += fabs(perp_results_value(answers->r, explained->cell[i],
+                                                explained->metric)) < floor[i];
   }
   free(most);
   free(of);
 }
 
-bool answers_explain(struct answering *answers, int metric, answers_explained *e)
+bool answers_explain(struct answering *answers, int metric, answers_explained *explained)
 {
   perp_results *results = answers->r;
   int *cell = perp_pool_alloc(&results->pool, (size_t)results->plan.n + 1, sizeof *cell);
   double least = HUGE_VAL;
-  *e = (answers_explained){ .metric = metric, .cell = cell };
+  *explained = (answers_explained){ .metric = metric, .cell = cell };
   answers->metric = metric;
   for (int i = 0; i < results->plan.n; i++) {
     const double v = fabs(perp_results_value(results, i, metric));
     if (!perp_results_wins(results, i) || !isfinite(v)) continue;
-    cell[e->n++] = i;
+    cell[explained->n++] = i;
     if (v > 0) least = fmin(least, v);
   }
-  if (e->n < 3) return false;
-  e->y = perp_pool_alloc(&results->pool, (size_t)e->n, sizeof *e->y);
-  explain_floors(answers, e, e->y);
-  for (int i = 0; i < e->n; i++) {
-    const double v = fmax(fabs(perp_results_value(results, cell[i], metric)), e->y[i]);
-    e->y[i] = log10(v > 0 ? v : isfinite(least) ? least : 1); /* a count of 0 has no logarithm */
+  if (explained->n < 3) return false;
+  explained->y = perp_pool_alloc(&results->pool, (size_t)explained->n, sizeof *explained->y);
+  explain_floors(answers, explained, explained->y);
+  for (int i = 0; i < explained->n; i++) {
+    const double v = fmax(fabs(perp_results_value(results, cell[i], metric)), explained->y[i]);
+    explained->y[i] = log10(v > 0             ? v
+                            : isfinite(least) ? least
+                                              : 1); /* a count of 0 has no logarithm */
   }
-  answers_factors(answers, e);
-  e->decades = explain_decades(e);
-  explain_terms(answers, e);
+  answers_factors(answers, explained);
+  explained->decades = explain_decades(explained);
+  explain_terms(answers, explained);
   return true;
 }

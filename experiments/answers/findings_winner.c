@@ -13,42 +13,45 @@
 enum { NAMED = 3 };
 static const double telling = 1.05; /* a factor that is worth a word */
 
-static const char *kind_words(struct writing *w, const perp_answer *a)
+static const char *kind_words(struct writing *writing, const perp_answer *a)
 {
   return strchr(a->by, ',') != NULL ? "combination"
          : a->by[0] == '\0'         ? "competitor"
-                                    : answers_key_words(w->pool, a->by);
+                                    : answers_key_words(writing->pool, a->by);
 }
 
-static const char *who_words(struct writing *w, const perp_answer *a, int k)
+static const char *who_words(struct writing *writing, const perp_answer *answer, int k)
 {
-  return strcmp(a->who[k], "none") == 0 || strcmp(a->who[k], "all") == 0
-             ? strcmp(a->by, "ode") == 0
+  return strcmp(answer->who[k], "none") == 0 || strcmp(answer->who[k], "all") == 0
+             ? strcmp(answer->by, "ode") == 0
                    ? "the formulation's own integrator"
-                   : perp_pool_printf(w->pool, "runs without %s", perp_words(a->by))
-             : a->words[k];
+                   : perp_pool_printf(writing->pool, "runs without %s", perp_words(answer->by))
+             : answer->words[k];
 }
 
 /* ---- nobody to compare with ---- */
 
 /* "ode (./perp setup ode), bullet (./perp setup bullet)": what this perp was built without. */
-static const char *absent_words(struct writing *w)
+static const char *absent_words(struct writing *writing)
 {
   static const char setup[] = "./perp setup ";
   perp_names parts = { 0 };
   const char *text = "";
-  for (int i = 0; i < w->r->plan.n; i++) {
-    const char *at = strstr(w->r->record[i].cause, setup);
+  for (int i = 0; i < writing->r->plan.n; i++) {
+    const char *at = strstr(writing->r->record[i].cause, setup);
     if (at == NULL) continue;
     const int known = parts.n;
     at += strlen(setup);
-    perp_names_index(w->pool, &parts, perp_pool_strndup(w->pool, at, strcspn(at, " ;,.")), -1);
+    perp_names_index(writing->pool, &parts,
+                     perp_pool_strndup(writing->pool, at, strcspn(at, " ;,.")), -1);
     if (parts.n > known)
-      text = perp_pool_printf(w->pool, "%s%s%s", text, known > 0 ? ", " : "", parts.text[known]);
+      text = perp_pool_printf(writing->pool, "%s%s%s", text, known > 0 ? ", " : "",
+                              parts.text[known]);
   }
-  return parts.n == 0 ? ""
-                      : perp_pool_printf(
-                            w->pool, " Not installed: %s; `./perp setup NAME` installs one.", text);
+  return parts.n == 0
+             ? ""
+             : perp_pool_printf(writing->pool,
+                                " Not installed: %s; `./perp setup NAME` installs one.", text);
 }
 
 /* The only competitor that has a figure anywhere; -1: several, or none. */
@@ -63,25 +66,27 @@ static int only_one(const perp_answer *a)
   return only;
 }
 
-static bool found_alone(struct writing *w, const perp_answer *a)
+static bool found_alone(struct writing *writing, const perp_answer *answer)
 {
-  const int only = only_one(a);
-  if (only < 0 || a->by[0] == '\0' || a->question->kind == PERP_ASK_SLOPE) return false;
-  const char *kind = kind_words(w, a),
-             *name = strcmp(a->who[only], "none") == 0 ? "none" : a->words[only];
-  for (int i = 0; i < w->n; i++) /* several questions have the same competitors */
-    if (w->list[i].kind == PERP_FOUND_ALONE && strcmp(w->list[i].factor, a->by) == 0) return true;
+  const int only = only_one(answer);
+  if (only < 0 || answer->by[0] == '\0' || answer->question->kind == PERP_ASK_SLOPE) return false;
+  const char *kind = kind_words(writing, answer),
+             *name = strcmp(answer->who[only], "none") == 0 ? "none" : answer->words[only];
+  for (int i = 0; i < writing->n; i++) /* several questions have the same competitors */
+    if (writing->list[i].kind == PERP_FOUND_ALONE &&
+        strcmp(writing->list[i].factor, answer->by) == 0)
+      return true;
   const char *text =
-      a->n_who == 1
-          ? perp_pool_printf(w->pool,
+      answer->n_who == 1
+          ? perp_pool_printf(writing->pool,
                              "There is nobody to compare with: the only %s of the study is %s.",
                              kind, name)
-          : perp_pool_printf(w->pool,
+          : perp_pool_printf(writing->pool,
                              "There is nobody to compare with: of %d %ss only %s has results.%s",
-                             a->n_who, kind, name, absent_words(w));
-  perp_finding *found = findings_add(w, RANK_ALONE, PERP_FOUND_ALONE, text);
-  found->factor = a->by;
-  found->who = a->who[only];
+                             answer->n_who, kind, name, absent_words(writing));
+  perp_finding *found = findings_add(writing, RANK_ALONE, PERP_FOUND_ALONE, text);
+  found->factor = answer->by;
+  found->who = answer->who[only];
   return true;
 }
 
@@ -114,160 +119,173 @@ static double times_better(const perp_answer_line *line, double best, double oth
   return isfinite(factor) && factor >= 1 ? factor : (double)NAN;
 }
 
-static void stand(struct writing *w, const perp_answer *a, struct standing *s)
+static void stand(struct writing *writing, const perp_answer *answer, struct standing *standing)
 {
-  const int better = perp_study_metric(w->r->study, a->question->metric)->better;
-  const size_t lines = (size_t)a->n_lines + 1, n = (size_t)a->n_who + 1;
-  double *times = perp_pool_alloc(w->pool, lines, sizeof *times);
-  *s = (struct standing){ .best = perp_pool_alloc(w->pool, n, sizeof *s->best),
-                          .order = perp_pool_alloc(w->pool, n, sizeof *s->order),
-                          .next = perp_pool_alloc(w->pool, lines, sizeof *s->next),
-                          .behind = perp_pool_alloc(w->pool, n, sizeof *s->behind),
-                          .last = -1 };
-  for (int i = 0; i < a->n_lines; i++) {
+  const int better = perp_study_metric(writing->r->study, answer->question->metric)->better;
+  const size_t lines = (size_t)answer->n_lines + 1, n = (size_t)answer->n_who + 1;
+  double *times = perp_pool_alloc(writing->pool, lines, sizeof *times);
+  *standing = (struct standing){
+    .best = perp_pool_alloc(writing->pool, n, sizeof *standing->best),
+    .order = perp_pool_alloc(writing->pool, n, sizeof *standing->order),
+    .next = perp_pool_alloc(writing->pool, lines, sizeof *standing->next),
+    .behind = perp_pool_alloc(writing->pool, n, sizeof *standing->behind),
+    .last = -1
+  };
+  for (int i = 0; i < answer->n_lines; i++) {
     bool equal, sole;
-    answers_line_decides(a, &a->line[i], &equal, &sole);
-    s->n += a->line[i].n_best > 0;
-    s->equal += equal;
-    s->sole += sole;
-    for (int k = 0; k < a->n_who && !equal && !sole; k++) s->best[k] += a->line[i].entry[k].best;
+    answers_line_decides(answer, &answer->line[i], &equal, &sole);
+    standing->n += answer->line[i].n_best > 0;
+    standing->equal += equal;
+    standing->sole += sole;
+    for (int k = 0; k < answer->n_who && !equal && !sole; k++)
+      standing->best[k] += answer->line[i].entry[k].best;
   }
-  s->decided = s->n - s->equal - s->sole;
-  for (int k = 0; k < a->n_who; k++) {
+  standing->decided = standing->n - standing->equal - standing->sole;
+  for (int k = 0; k < answer->n_who; k++) {
     int at = k, count = 0;
-    for (; at > 0 && s->best[s->order[at - 1]] < s->best[k]; at--) s->order[at] = s->order[at - 1];
-    s->order[at] = k;
-    for (int i = 0; i < a->n_lines; i++) {
-      const perp_answer_line *line = &a->line[i];
+    for (; at > 0 && standing->best[standing->order[at - 1]] < standing->best[k]; at--)
+      standing->order[at] = standing->order[at - 1];
+    standing->order[at] = k;
+    for (int i = 0; i < answer->n_lines; i++) {
+      const perp_answer_line *line = &answer->line[i];
       const double factor = line->cost || line->entry[k].cell < 0
                                 ? (double)NAN
                                 : times_better(line, line->value, line->entry[k].value, better);
       if (!isnan(factor)) times[count++] = factor;
     }
-    s->behind[k] = median(times, count);
-    if (!isnan(s->behind[k]) && (s->last < 0 || s->behind[k] > s->behind[s->last])) s->last = k;
+    standing->behind[k] = median(times, count);
+    if (!isnan(standing->behind[k]) &&
+        (standing->last < 0 || standing->behind[k] > standing->behind[standing->last]))
+      standing->last = k;
   }
-  for (int i = 0; i < a->n_lines && a->n_who > 0; i++) {
-    const perp_answer_line *line = &a->line[i];
-    if (line->cost || line->n_best != 1 || !line->entry[s->order[0]].best) continue;
+  for (int i = 0; i < answer->n_lines && answer->n_who > 0; i++) {
+    const perp_answer_line *line = &answer->line[i];
+    if (line->cost || line->n_best != 1 || !line->entry[standing->order[0]].best) continue;
     const double next = times_better(line, line->value, line->next, better);
-    if (!isnan(next)) s->next[s->n_next++] = next;
+    if (!isnan(next)) standing->next[standing->n_next++] = next;
   }
 }
 
 /* Who is next most often where the winner is alone. */
-static const char *next_words(struct writing *w, const perp_answer *a, int winner)
+static const char *next_words(struct writing *writing, const perp_answer *answer, int winner)
 {
   int most = -1, at = -1;
-  for (int k = 0; k < a->n_who; k++) {
+  for (int k = 0; k < answer->n_who; k++) {
     int n = 0;
-    for (int i = 0; i < a->n_lines; i++)
-      n += a->line[i].n_best == 1 && a->line[i].entry[winner].best && !a->line[i].cost &&
-           strcmp(a->line[i].second, a->who[k]) == 0;
+    for (int line = 0; line < answer->n_lines; line++)
+      n += answer->line[line].n_best == 1 && answer->line[line].entry[winner].best &&
+           !answer->line[line].cost && strcmp(answer->line[line].second, answer->who[k]) == 0;
     if (n > most) {
       most = n;
       at = k;
     }
   }
-  return most > 0 ? who_words(w, a, at) : "the next";
+  return most > 0 ? who_words(writing, answer, at) : "the next";
 }
 
 /* "in all 8 comparisons"; "" of one. */
-static const char *in_all(struct writing *w, int n)
+static const char *in_all(struct writing *writing, int n)
 {
   return n == 1 ? ""
-                : perp_pool_printf(w->pool,
+                : perp_pool_printf(writing->pool,
                                    n == 2 ? " in both comparisons" : " in all %d comparisons", n);
 }
 
 /* The comparisons that decide nothing. */
-static const char *rest_words(struct writing *w, const struct standing *s)
+static const char *rest_words(struct writing *writing, const struct standing *standing)
 {
   const char *text = "";
-  if (s->equal > 0 && s->decided > 0)
-    text = perp_pool_printf(w->pool, " In %d other%s all are equal.", s->equal,
-                            s->equal == 1 ? "" : "s");
-  if (s->sole > 0)
-    text = perp_pool_printf(w->pool, "%s In %d%s all others failed.", text, s->sole,
-                            s->decided + s->equal > 0 ? " more" : "");
+  if (standing->equal > 0 && standing->decided > 0)
+    text = perp_pool_printf(writing->pool, " In %d other%s all are equal.", standing->equal,
+                            standing->equal == 1 ? "" : "s");
+  if (standing->sole > 0)
+    text = perp_pool_printf(writing->pool, "%s In %d%s all others failed.", text, standing->sole,
+                            standing->decided + standing->equal > 0 ? " more" : "");
   return text;
 }
 
-static void found_winner(struct writing *w, const perp_answer *a, int rank, const char *ask)
+static void found_winner(struct writing *writing, const perp_answer *a, int rank, const char *ask)
 {
-  const perp_metric *metric = perp_study_metric(w->r->study, a->question->metric);
-  const char *figure = findings_metric(w, metric->name), *kind = kind_words(w, a),
+  const perp_metric *metric = perp_study_metric(writing->r->study, a->question->metric);
+  const char *figure = findings_metric(writing, metric->name), *kind = kind_words(writing, a),
              *size = metric->better > 0 ? "largest" : "smallest",
              *less = metric->better > 0 ? "larger" : "smaller", *text, *at = "", *at_words = "";
   if (a->question->at != NULL) {
-    at_words = perp_pool_printf(w->pool, "At equal %s the", perp_words_ranked(a->question->at));
-    at = perp_pool_printf(w->pool, "at equal %s ", perp_words_ranked(a->question->at));
+    at_words = perp_pool_printf(writing->pool, "At equal %s the",
+                                perp_words_ranked(a->question->at));
+    at = perp_pool_printf(writing->pool, "at equal %s ", perp_words_ranked(a->question->at));
   }
-  struct standing s;
-  stand(w, a, &s);
-  if (s.n == 0) {
-    findings_add(w, RANK_FLOOR, PERP_FOUND_ANSWER,
-                 perp_pool_printf(w->pool, "%s%s%s", ask, ask[0] != '\0' ? " " : "", a->text))
+  struct standing standing;
+  stand(writing, a, &standing);
+  if (standing.n == 0) {
+    findings_add(writing, RANK_FLOOR, PERP_FOUND_ANSWER,
+                 perp_pool_printf(writing->pool, "%s%s%s", ask, ask[0] != '\0' ? " " : "", a->text))
         ->metric = metric->name;
     return;
   }
-  const int first = s.order[0], second = a->n_who > 1 ? s.order[1] : -1;
-  if (w->noise && strcmp(metric->name, w->r->study->metrics.primary) == 0 &&
-      s.best[first] < s.decided)
+  const int first = standing.order[0], second = a->n_who > 1 ? standing.order[1] : -1;
+  if (writing->noise && strcmp(metric->name, writing->r->study->metrics.primary) == 0 &&
+      standing.best[first] < standing.decided)
     return; /* who is first in a part of them is chance as well */
-  const double next = median(s.next, s.n_next);
+  const double next = median(standing.next, standing.n_next);
   double effect = next;
-  const char *last = s.last < 0 || s.last == first ? "" : who_words(w, a, s.last);
-  if (s.decided == 0) {
-    text = perp_pool_printf(w->pool, "No %s is better than another: %sthe %s is equal%s.", kind, at,
-                            figure, in_all(w, s.equal));
-  } else if (s.best[first] == s.decided && second >= 0 && s.best[second] == s.decided) {
-    const char *all = who_words(w, a, first);
+  const char *last = standing.last < 0 || standing.last == first
+                         ? ""
+                         : who_words(writing, a, standing.last);
+  if (standing.decided == 0) {
+    text = perp_pool_printf(writing->pool, "No %s is better than another: %sthe %s is equal%s.",
+                            kind, at, figure, in_all(writing, standing.equal));
+  } else if (standing.best[first] == standing.decided && second >= 0 &&
+             standing.best[second] == standing.decided) {
+    const char *all = who_words(writing, a, first);
     int shared = 2;
-    while (shared < a->n_who && s.best[s.order[shared]] == s.decided) shared++;
+    while (shared < a->n_who && standing.best[standing.order[shared]] == standing.decided) shared++;
     for (int k = 1; k < shared && k < NAMED; k++)
-      all = perp_pool_printf(w->pool, "%s%s%s", all, k + 1 == shared ? " and " : ", ",
-                             who_words(w, a, s.order[k]));
+      all = perp_pool_printf(writing->pool, "%s%s%s", all, k + 1 == shared ? " and " : ", ",
+                             who_words(writing, a, standing.order[k]));
     if (shared > NAMED)
-      all = perp_pool_printf(w->pool, "%s and %d other%s", all, shared - NAMED,
+      all = perp_pool_printf(writing->pool, "%s and %d other%s", all, shared - NAMED,
                              shared == NAMED + 1 ? "" : "s");
-    text = perp_pool_printf(w->pool, "%s %s %s is that of %s, which are equal%s.",
+    text = perp_pool_printf(writing->pool, "%s %s %s is that of %s, which are equal%s.",
                             at[0] != '\0' ? at_words : "The", size, figure, all,
-                            in_all(w, s.decided));
-  } else if (s.best[first] == s.decided) {
-    text = perp_pool_printf(w->pool, "%s %s %s is that of %s%s", at[0] != '\0' ? at_words : "The",
-                            size, figure, who_words(w, a, first), in_all(w, s.decided));
-    const char *runner = next_words(w, a, first);
+                            in_all(writing, standing.decided));
+  } else if (standing.best[first] == standing.decided) {
+    text = perp_pool_printf(writing->pool, "%s %s %s is that of %s%s",
+                            at[0] != '\0' ? at_words : "The", size, figure,
+                            who_words(writing, a, first), in_all(writing, standing.decided));
+    const char *runner = next_words(writing, a, first);
     if (next > telling)
-      text = perp_pool_printf(w->pool, "%s, %s%s times %s than that of %s", text,
-                              s.decided > 1 ? "typically " : "", findings_times(w, next), less,
-                              runner);
-    if (last[0] != '\0' && strcmp(last, runner) != 0 && s.behind[s.last] > 2 * next)
-      text = perp_pool_printf(w->pool, "%s and %s times %s than that of %s, the worst", text,
-                              findings_times(w, s.behind[s.last]), less, last);
-    text = perp_pool_printf(w->pool, "%s.", text);
+      text = perp_pool_printf(writing->pool, "%s, %s%s times %s than that of %s", text,
+                              standing.decided > 1 ? "typically " : "",
+                              findings_times(writing, next), less, runner);
+    if (last[0] != '\0' && strcmp(last, runner) != 0 && standing.behind[standing.last] > 2 * next)
+      text = perp_pool_printf(writing->pool, "%s and %s times %s than that of %s, the worst", text,
+                              findings_times(writing, standing.behind[standing.last]), less, last);
+    text = perp_pool_printf(writing->pool, "%s.", text);
   } else {
-    text = perp_pool_printf(w->pool,
+    text = perp_pool_printf(writing->pool,
                             "No single %s is best everywhere. %s %s %s is that of %s in %d of %d "
                             "comparisons",
                             kind, at[0] != '\0' ? at_words : "The", size, figure,
-                            who_words(w, a, first), s.best[first], s.decided);
-    for (int k = 1; k < a->n_who && k < NAMED && s.best[s.order[k]] > 0; k++)
-      text = perp_pool_printf(w->pool, "%s, of %s in %d", text, who_words(w, a, s.order[k]),
-                              s.best[s.order[k]]);
+                            who_words(writing, a, first), standing.best[first], standing.decided);
+    for (int k = 1; k < a->n_who && k < NAMED && standing.best[standing.order[k]] > 0; k++)
+      text = perp_pool_printf(writing->pool, "%s, of %s in %d", text,
+                              who_words(writing, a, standing.order[k]),
+                              standing.best[standing.order[k]]);
     int counted = 0;
-    for (int k = 0; k < a->n_who; k++) counted += s.best[k];
-    text = perp_pool_printf(w->pool, "%s%s.", text,
-                            counted > s.decided ? " (ties count for each)" : "");
-    effect = s.last < 0 ? (double)NAN : s.behind[s.last];
+    for (int k = 0; k < a->n_who; k++) counted += standing.best[k];
+    text = perp_pool_printf(writing->pool, "%s%s.", text,
+                            counted > standing.decided ? " (ties count for each)" : "");
+    effect = standing.last < 0 ? (double)NAN : standing.behind[standing.last];
     if (effect > telling)
-      text = perp_pool_printf(w->pool, "%s It is typically %s times %s than that of %s, the worst.",
-                              text, findings_times(w, effect), less, who_words(w, a, s.last));
+      text = perp_pool_printf(
+          writing->pool, "%s It is typically %s times %s than that of %s, the worst.", text,
+          findings_times(writing, effect), less, who_words(writing, a, standing.last));
   }
-  text = perp_pool_printf(w->pool, "%s%s%s%s", ask, ask[0] != '\0' ? " " : "", text,
-                          rest_words(w, &s));
-  perp_finding *found = findings_add(w, rank, PERP_FOUND_WINNER, text);
-  if (s.decided > 0) found->who = a->who[first];
+  text = perp_pool_printf(writing->pool, "%s%s%s%s", ask, ask[0] != '\0' ? " " : "", text,
+                          rest_words(writing, &standing));
+  perp_finding *found = findings_add(writing, rank, PERP_FOUND_WINNER, text);
+  if (standing.decided > 0) found->who = a->who[first];
   found->effect = effect;
   found->metric = metric->name;
   found->factor = a->by;
@@ -277,13 +295,13 @@ static void found_winner(struct writing *w, const perp_answer *a, int rank, cons
 
 /* Who is best of the levels of a factor that no question compares, at equal cost where steps
  * vary. */
-static void found_of_factor(struct writing *w, const answers_factor *factor)
+static void found_of_factor(struct writing *writing, const answers_factor *factor)
 {
-  perp_results *r = w->r;
-  const perp_study *study = r->study;
-  perp_question *question = perp_pool_alloc(w->pool, 1, sizeof *question);
-  perp_study_key *by = perp_pool_alloc(w->pool, 1, sizeof *by);
-  perp_answer *answer = perp_pool_alloc(w->pool, 1, sizeof *answer);
+  perp_results *results = writing->r;
+  const perp_study *study = results->study;
+  perp_question *question = perp_pool_alloc(writing->pool, 1, sizeof *question);
+  perp_study_key *by = perp_pool_alloc(writing->pool, 1, sizeof *by);
+  perp_answer *answer = perp_pool_alloc(writing->pool, 1, sizeof *answer);
   *by = factor->key;
   by->option = NULL;
   by->without = false;
@@ -294,8 +312,8 @@ static void found_of_factor(struct writing *w, const answers_factor *factor)
     if (study->questions[i].metric != NULL &&
         strcmp(study->questions[i].metric, question->metric) == 0)
       question->at = study->questions[i].at;
-  answers_ask(w->ctx, r, question, answer);
-  if (!found_alone(w, answer)) found_winner(w, answer, RANK_WINNER, "");
+  answers_ask(writing->ctx, results, question, answer);
+  if (!found_alone(writing, answer)) found_winner(writing, answer, RANK_WINNER, "");
 }
 
 /* Is the key one of "ode, stab"? */
@@ -308,30 +326,30 @@ static bool has_key(const char *keys, const char *key)
 }
 
 /* "All 12 claims of the study are proved, among them: ...": the first ones by name. */
-static const char *claims_words(struct writing *w, const char *text)
+static const char *claims_words(struct writing *writing, const char *text)
 {
   enum { FIRST = 2 };
-  const perp_study *study = w->r->study;
+  const perp_study *study = writing->r->study;
   const size_t n = strlen(text);
   if (strncmp(text, "All ", 4) != 0 || strchr(text, '.') != text + n - 1) return text;
-  text = perp_pool_strndup(w->pool, text, n - 1);
+  text = perp_pool_strndup(writing->pool, text, n - 1);
   for (int i = 0; i < study->n_claims && i < FIRST; i++)
-    text = perp_pool_printf(w->pool, "%s%s (%d) %s", text,
+    text = perp_pool_printf(writing->pool, "%s%s (%d) %s", text,
                             i > 0                     ? ";"
                             : study->n_claims > FIRST ? ", among them:"
                                                       : ":",
                             i + 1, study->claims[i].text);
-  return perp_pool_printf(w->pool, "%s.", text);
+  return perp_pool_printf(writing->pool, "%s.", text);
 }
 
 /* Of the symptoms that a column could run: how many it shows, and their share. */
-static double symptom_share(const struct writing *w, const perp_symptom_entry *entry, int column,
-                            int *shown, int *run)
+static double symptom_share(const struct writing *writing, const perp_symptom_entry *entry,
+                            int column, int *shown, int *run)
 {
-  const perp_study *study = w->r->study;
+  const perp_study *study = writing->r->study;
   *shown = *run = 0;
-  for (int i = 0; i < study->n_symptoms; i++) {
-    const perp_shown s = entry[i * study->n_symptom_columns + column].shown;
+  for (int symptom = 0; symptom < study->n_symptoms; symptom++) {
+    const perp_shown s = entry[symptom * study->n_symptom_columns + column].shown;
     *shown += s == PERP_SHOWN_YES || s == PERP_SHOWN_DEPENDS || s == PERP_SHOWN_FAILED;
     *run += s == PERP_SHOWN_YES || s == PERP_SHOWN_DEPENDS || s == PERP_SHOWN_FAILED ||
             s == PERP_SHOWN_NO;
@@ -340,15 +358,15 @@ static double symptom_share(const struct writing *w, const perp_symptom_entry *e
 }
 
 /* Of reported problems: how many occur with the first column, with the best and the worst one. */
-static void found_symptoms(struct writing *w)
+static void found_symptoms(struct writing *writing)
 {
-  const perp_study *study = w->r->study;
+  const perp_study *study = writing->r->study;
   if (study->n_symptoms == 0) return;
-  const perp_symptom_entry *entry = perp_results_symptoms(w->ctx, w->r);
+  const perp_symptom_entry *entry = perp_results_symptoms(writing->ctx, writing->r);
   int least = -1, most = -1, shown, run;
   double share[2] = { 2, -1 };
   for (int k = 0; k < study->n_symptom_columns; k++) {
-    const double s = symptom_share(w, entry, k, &shown, &run);
+    const double s = symptom_share(writing, entry, k, &shown, &run);
     if (run < study->n_symptoms / 2) continue; /* too few to compare */
     if (s < share[0]) {
       share[0] = s;
@@ -364,42 +382,47 @@ static void found_symptoms(struct writing *w)
   const char *text = "Of the reported problems that could be run,";
   for (int k = 0; k < 3; k++) {
     if (k > 0 && column[k] == 0) continue;
-    symptom_share(w, entry, column[k], &shown, &run);
-    text = perp_pool_printf(w->pool, "%s%s %d of %d%s with %s%s", text, k > 0 ? ";" : "", shown,
-                            run, k > 0 ? "" : " occur", study->symptom_columns[column[k]].name,
+    symptom_share(writing, entry, column[k], &shown, &run);
+    text = perp_pool_printf(writing->pool, "%s%s %d of %d%s with %s%s", text, k > 0 ? ";" : "",
+                            shown, run, k > 0 ? "" : " occur",
+                            study->symptom_columns[column[k]].name,
                             column[k] == least  ? ", the smallest share"
                             : column[k] == most ? ", the largest share"
                                                 : "");
   }
-  findings_add(w, RANK_COUNT, PERP_FOUND_ANSWER, perp_pool_printf(w->pool, "%s.", text));
+  findings_add(writing, RANK_COUNT, PERP_FOUND_ANSWER,
+               perp_pool_printf(writing->pool, "%s.", text));
 }
 
-void findings_answers(struct writing *w, const answers_factor *factor)
+void findings_answers(struct writing *writing, const answers_factor *factor)
 {
-  found_symptoms(w);
+  found_symptoms(writing);
   const perp_answer *answer;
-  const int n = perp_results_answers(w->ctx, w->r, &answer);
+  const int n = perp_results_answers(writing->ctx, writing->r, &answer);
   bool compared = factor == NULL;
   for (int i = 0; i < n && !compared; i++)
     compared = answer[i].question->kind == PERP_ASK_BEST && has_key(answer[i].by, factor->key.text);
-  if (!compared && !w->same) found_of_factor(w, factor);
+  if (!compared && !writing->same) found_of_factor(writing, factor);
   for (int i = 0; i < n; i++) {
-    const perp_question *q = answer[i].question;
-    const bool best = q->kind == PERP_ASK_BEST;
+    const perp_question *question = answer[i].question;
+    const bool best = question->kind == PERP_ASK_BEST;
     const int rank = i > 0 ? RANK_ANSWER : best ? RANK_FIRST_ANSWER : RANK_COUNT;
-    const char *ask = i > 0 ? q->ask : ""; /* the first is the question of the study */
+    const char *ask = i > 0 ? question->ask : ""; /* the first is the question of the study */
     if (best && answer[i].proxy[0] == '\0') {
-      const bool repeated = w->same && strcmp(q->metric, w->r->study->metrics.primary) == 0;
-      if (!found_alone(w, &answer[i]) && !repeated) found_winner(w, &answer[i], rank, ask);
+      const bool repeated = writing->same &&
+                            strcmp(question->metric, writing->r->study->metrics.primary) == 0;
+      if (!found_alone(writing, &answer[i]) && !repeated)
+        found_winner(writing, &answer[i], rank, ask);
       continue;
     }
-    const char *said = best                         ? answer[i].proxy
-                       : q->kind == PERP_ASK_CLAIMS ? claims_words(w, answer[i].text)
-                                                    : answer[i].text;
-    const bool none = q->kind == PERP_ASK_CLAIMS
-                          ? w->r->study->n_claims == 0 && w->r->study->replicate.n_rows == 0
+    const char *said = best                                ? answer[i].proxy
+                       : question->kind == PERP_ASK_CLAIMS ? claims_words(writing, answer[i].text)
+                                                           : answer[i].text;
+    const bool none = question->kind == PERP_ASK_CLAIMS
+                          ? writing->r->study->n_claims == 0 &&
+                                writing->r->study->replicate.n_rows == 0
                           : answer[i].n_lines == 0;
-    findings_add(w, none ? RANK_FLOOR : rank, PERP_FOUND_ANSWER,
-                 perp_pool_printf(w->pool, "%s%s%s", ask, ask[0] != '\0' ? " " : "", said));
+    findings_add(writing, none ? RANK_FLOOR : rank, PERP_FOUND_ANSWER,
+                 perp_pool_printf(writing->pool, "%s%s%s", ask, ask[0] != '\0' ? " " : "", said));
   }
 }

@@ -37,10 +37,11 @@ static bool headline_positive(double v)
   return v > 0 && isfinite(v);
 }
 
-static bool headline_has(const struct headline_choosing *c, int m)
+static bool headline_has(const struct headline_choosing *choosing, int m)
 {
-  for (int r = 0; m >= 0 && r < c->r->plan.n; r++)
-    if (headline_positive(perp_results_value(c->r, r, m)) && perp_view_stands(c->view, r))
+  for (int r = 0; m >= 0 && r < choosing->r->plan.n; r++)
+    if (headline_positive(perp_results_value(choosing->r, r, m)) &&
+        perp_view_stands(choosing->view, r))
       return true;
   return false;
 }
@@ -60,22 +61,24 @@ double perp_headline_shade(const perp_results *results, const char *metric)
 }
 
 /* The values of a parameter without tolerances, and which one each cell has. */
-static int *headline_values(const struct headline_choosing *c, int param, perp_names *names)
+static int *headline_values(const struct headline_choosing *choosing, int param, perp_names *names)
 {
-  const int n = c->r->plan.n;
-  int *of = perp_pool_alloc(c->pool, (size_t)n + 1, sizeof *of);
+  const int n = choosing->r->plan.n;
+  int *of = perp_pool_alloc(choosing->pool, (size_t)n + 1, sizeof *of);
   *names = (perp_names){ 0 };
   for (int r = 0; r < n; r++)
-    of[r] = perp_names_index(c->pool, names,
-                             param < 0 ? "" : perp_view_name(c->pool, c->view, r, param), -1);
+    of[r] = perp_names_index(
+        choosing->pool, names,
+        param < 0 ? "" : perp_view_name(choosing->pool, choosing->view, r, param), -1);
   return of;
 }
 
 /* The parameter where it varies, else -1. */
-static int headline_varied(const struct headline_choosing *c, int param)
+static int headline_varied(const struct headline_choosing *choosing, int param)
 {
-  for (int r = 1; param >= 0 && r < c->r->plan.n; r++)
-    if (strcmp(perp_view_text(c->view, r, param), perp_view_text(c->view, 0, param)) != 0)
+  for (int r = 1; param >= 0 && r < choosing->r->plan.n; r++)
+    if (strcmp(perp_view_text(choosing->view, r, param),
+               perp_view_text(choosing->view, 0, param)) != 0)
       return param;
   return -1;
 }
@@ -88,54 +91,60 @@ static bool headline_listed(const int *list, int n, int param)
 }
 
 /* Factors by what they explain, the largest first; without that knowledge as the view has them. */
-static void headline_rank(struct headline_choosing *c)
+static void headline_rank(struct headline_choosing *choosing)
 {
-  const perp_view *v = c->view;
-  const struct answers_explained *e = c->explained;
-  for (int k = 0; e != NULL && k < e->n_terms; k++) {
-    const perp_study_key *key = &e->factor[e->term[k].a].key;
-    for (int a = 0; e->term[k].b < 0 && a < v->n_axes; a++)
-      if (strcmp(key->text, c->r->study->kind->params[v->axis[a]].key) == 0 &&
-          !headline_listed(c->ranked, c->n_ranked, v->axis[a]))
-        c->ranked[c->n_ranked++] = v->axis[a];
+  const perp_view *view = choosing->view;
+  const struct answers_explained *explained = choosing->explained;
+  for (int term = 0; explained != NULL && term < explained->n_terms; term++) {
+    const perp_study_key *key = &explained->factor[explained->term[term].a].key;
+    for (int axis = 0; explained->term[term].b < 0 && axis < view->n_axes; axis++)
+      if (strcmp(key->text, choosing->r->study->kind->params[view->axis[axis]].key) == 0 &&
+          !headline_listed(choosing->ranked, choosing->n_ranked, view->axis[axis]))
+        choosing->ranked[choosing->n_ranked++] = view->axis[axis];
   }
-  const int subject = v->subject < 0 ? -1 : v->axis[v->subject];
-  if (subject >= 0 && !headline_listed(c->ranked, c->n_ranked, subject))
-    c->ranked[c->n_ranked++] = subject;
-  for (int a = 0; a < v->n_axes; a++)
-    if (!headline_listed(c->ranked, c->n_ranked, v->axis[a])) c->ranked[c->n_ranked++] = v->axis[a];
+  const int subject = view->subject < 0 ? -1 : view->axis[view->subject];
+  if (subject >= 0 && !headline_listed(choosing->ranked, choosing->n_ranked, subject))
+    choosing->ranked[choosing->n_ranked++] = subject;
+  for (int axis = 0; axis < view->n_axes; axis++)
+    if (!headline_listed(choosing->ranked, choosing->n_ranked, view->axis[axis]))
+      choosing->ranked[choosing->n_ranked++] = view->axis[axis];
 }
 
-static bool headline_few(const struct headline_choosing *c, int param)
+static bool headline_few(const struct headline_choosing *choosing, int param)
 {
   perp_names names;
-  headline_values(c, param, &names);
+  headline_values(choosing, param, &names);
   return names.n > 1 && names.n <= PANELS_MOST;
 }
 
 /* Colour (-1: the first that may be), panels and the rest.  Errors of different scenes do not
  * compare, so that scenes come in panels. */
-static void headline_factors(const struct headline_choosing *c, int colour,
+static void headline_factors(const struct headline_choosing *choosing, int colour,
                              struct headline_way *way)
 {
-  const int scene = perp_kind_param(c->r->study->kind, "scene");
-  const char *wanted = c->r->study->report.figure.panels;
-  int panels = wanted == NULL ? -1 : headline_varied(c, perp_kind_param(c->r->study->kind, wanted));
+  const int scene = perp_kind_param(choosing->r->study->kind, "scene");
+  const char *wanted = choosing->r->study->report.figure.panels;
+  int panels = wanted == NULL
+                   ? -1
+                   : headline_varied(choosing, perp_kind_param(choosing->r->study->kind, wanted));
   *way = (struct headline_way){ .colour = colour };
-  for (int k = 0; k < c->n_ranked && way->colour < 0; k++)
-    if (c->ranked[k] != scene && c->ranked[k] != panels) way->colour = c->ranked[k];
-  if (way->colour < 0 && c->n_ranked > 0 && c->ranked[0] != panels) way->colour = c->ranked[0];
+  for (int k = 0; k < choosing->n_ranked && way->colour < 0; k++)
+    if (choosing->ranked[k] != scene && choosing->ranked[k] != panels)
+      way->colour = choosing->ranked[k];
+  if (way->colour < 0 && choosing->n_ranked > 0 && choosing->ranked[0] != panels)
+    way->colour = choosing->ranked[0];
   if (panels < 0 && scene >= 0 && scene != way->colour &&
-      headline_listed(c->ranked, c->n_ranked, scene) && headline_few(c, scene))
+      headline_listed(choosing->ranked, choosing->n_ranked, scene) && headline_few(choosing, scene))
     panels = scene;
-  for (int k = 0; k < c->n_ranked && panels < 0; k++)
-    if (c->ranked[k] != way->colour && headline_few(c, c->ranked[k])) panels = c->ranked[k];
+  for (int k = 0; k < choosing->n_ranked && panels < 0; k++)
+    if (choosing->ranked[k] != way->colour && headline_few(choosing, choosing->ranked[k]))
+      panels = choosing->ranked[k];
   way->panels = panels;
-  for (int k = 0; k < c->n_ranked; k++)
-    if (c->ranked[k] != way->colour && c->ranked[k] != panels)
-      way->rest[way->n_rest++] = c->ranked[k];
-  way->name_of = headline_values(c, way->colour, &way->names);
-  way->panel_of = headline_values(c, way->panels, &way->panel_names);
+  for (int k = 0; k < choosing->n_ranked; k++)
+    if (choosing->ranked[k] != way->colour && choosing->ranked[k] != panels)
+      way->rest[way->n_rest++] = choosing->ranked[k];
+  way->name_of = headline_values(choosing, way->colour, &way->names);
+  way->panel_of = headline_values(choosing, way->panels, &way->panel_names);
 }
 
 struct headline_spot {
@@ -153,7 +162,7 @@ static int headline_by_place(const void *a, const void *b)
 }
 
 /* What there is to see in a slice: effect, curves. */
-static void headline_effect(const struct headline_choosing *c, const perp_headline *top,
+static void headline_effect(const struct headline_choosing *choosing, const perp_headline *top,
                             const struct headline_way *way, perp_headline_slice *slice)
 {
   struct headline_spot *spot = perp_xalloc((size_t)slice->n + 1, sizeof *spot);
@@ -162,9 +171,9 @@ static void headline_effect(const struct headline_choosing *c, const perp_headli
   double sum = 0;
   for (int i = 0; i < slice->n; i++) {
     const int r = slice->cell[i];
-    const double y = perp_results_value(c->r, r, top->y_metric),
-                 x = c->view->x_name != NULL ? c->view->x[r] : 0;
-    if (!headline_positive(y) || !perp_view_stands(c->view, r)) continue;
+    const double y = perp_results_value(choosing->r, r, top->y_metric),
+                 x = choosing->view->x_name != NULL ? choosing->view->x[r] : 0;
+    if (!headline_positive(y) || !perp_view_stands(choosing->view, r)) continue;
     spot[n++] = (struct headline_spot){ way->panel_of[r], way->name_of[r], isnan(x) ? 0 : x,
                                         log10(fmax(y, top->floor)) };
     bool *mark = &seen[way->panel_of[r] * way->names.n + way->name_of[r]];
@@ -206,51 +215,54 @@ static int headline_by_telling(const void *a, const void *b)
   return p->at - q->at;
 }
 
-const char *perp_headline_word(const perp_ctx *ctx, perp_results *r, int param, const char *name)
+const char *perp_headline_word(const perp_ctx *ctx, perp_results *results, int param,
+                               const char *name)
 {
   if (param < 0) return "";
-  const perp_param *p = &r->study->kind->params[param];
+  const perp_param *p = &results->study->kind->params[param];
   if (name[0] == '\0')
-    return strcmp(p->key, "ode") == 0 ? "the formulation's own integrator"
-                                      : perp_pool_printf(&r->pool, "no %s", perp_words(p->key));
-  return perp_words_choice(ctx, &r->pool, p->key, p->type == PERP_PARAM_PLUGIN, p->plugin, name);
+    return strcmp(p->key, "ode") == 0
+               ? "the formulation's own integrator"
+               : perp_pool_printf(&results->pool, "no %s", perp_words(p->key));
+  return perp_words_choice(ctx, &results->pool, p->key, p->type == PERP_PARAM_PLUGIN, p->plugin,
+                           name);
 }
 
-static const char *headline_slice_words(const struct headline_choosing *c,
+static const char *headline_slice_words(const struct headline_choosing *choosing,
                                         const struct headline_way *way, int cell)
 {
   const char *all = "";
   for (int k = 0; k < way->n_rest; k++) {
-    const char *name = perp_view_name(c->pool, c->view, cell, way->rest[k]);
+    const char *name = perp_view_name(choosing->pool, choosing->view, cell, way->rest[k]);
     if (name[0] == '\0') continue;
-    all = perp_pool_printf(c->pool, "%s%s%s", all, all[0] != '\0' ? "; " : "",
-                           perp_headline_word(c->ctx, c->r, way->rest[k], name));
+    all = perp_pool_printf(choosing->pool, "%s%s%s", all, all[0] != '\0' ? "; " : "",
+                           perp_headline_word(choosing->ctx, choosing->r, way->rest[k], name));
   }
   return all;
 }
 
 /* The slices of a way, the most telling first. */
-static void headline_slices(const struct headline_choosing *c, const perp_headline *top,
+static void headline_slices(const struct headline_choosing *choosing, const perp_headline *top,
                             struct headline_way *way)
 {
-  const int n = c->r->plan.n;
+  const int n = choosing->r->plan.n;
   perp_names keys = { 0 };
   int *of = perp_xalloc((size_t)n + 1, sizeof *of);
   for (int r = 0; r < n; r++) {
     const char *key = "";
     of[r] = -1;
-    if (!c->in[r]) continue;
+    if (!choosing->in[r]) continue;
     for (int k = 0; k < way->n_rest; k++)
-      key = perp_pool_printf(c->pool, "%s\n%s", key,
-                             perp_view_name(c->pool, c->view, r, way->rest[k]));
-    of[r] = perp_names_index(c->pool, &keys, key, -1);
+      key = perp_pool_printf(choosing->pool, "%s\n%s", key,
+                             perp_view_name(choosing->pool, choosing->view, r, way->rest[k]));
+    of[r] = perp_names_index(choosing->pool, &keys, key, -1);
   }
   struct headline_order *order = perp_xalloc((size_t)keys.n + 1, sizeof *order);
   for (int r = 0; r < n; r++)
     if (of[r] >= 0) order[of[r]].slice.n++;
   for (int k = 0; k < keys.n; k++) {
     perp_headline_slice *slice = &order[k].slice;
-    slice->cell = perp_pool_alloc(c->pool, (size_t)slice->n + 1, sizeof *slice->cell);
+    slice->cell = perp_pool_alloc(choosing->pool, (size_t)slice->n + 1, sizeof *slice->cell);
     slice->n = 0;
     order[k].at = k;
   }
@@ -259,7 +271,7 @@ static void headline_slices(const struct headline_choosing *c, const perp_headli
   int curves = 0;
   double effect = 0;
   for (int k = 0; k < keys.n; k++) {
-    headline_effect(c, top, way, &order[k].slice);
+    headline_effect(choosing, top, way, &order[k].slice);
     curves = order[k].slice.curves > curves ? order[k].slice.curves : curves;
     effect = fmax(effect, order[k].slice.effect);
   }
@@ -267,7 +279,7 @@ static void headline_slices(const struct headline_choosing *c, const perp_headli
     order[k].good = order[k].slice.curves >= nearly_all * curves &&
                     order[k].slice.effect >= visible * effect;
   qsort(order, (size_t)keys.n, sizeof *order, headline_by_telling);
-  way->slice = perp_pool_alloc(c->pool, (size_t)keys.n + 1, sizeof *way->slice);
+  way->slice = perp_pool_alloc(choosing->pool, (size_t)keys.n + 1, sizeof *way->slice);
   for (int k = 0; k < keys.n; k++)
     if (order[k].slice.curves > 0) way->slice[way->n_slices++] = order[k].slice;
   free(order);
@@ -275,21 +287,21 @@ static void headline_slices(const struct headline_choosing *c, const perp_headli
 }
 
 /* The curves of a slice: all where they are few, else those of the best runs. */
-static void headline_shown(const struct headline_choosing *c, const perp_headline *top,
+static void headline_shown(const struct headline_choosing *choosing, const perp_headline *top,
                            perp_headline_slice *slice)
 {
   const int n = top->names.n;
-  perp_ranked *list = perp_pool_alloc(c->pool, (size_t)n + 1, sizeof *list);
-  bool *kept = perp_pool_alloc(c->pool, (size_t)n + 1, sizeof *kept),
-       *present = perp_pool_alloc(c->pool, (size_t)n + 1, sizeof *present);
-  double *best = perp_pool_alloc(c->pool, (size_t)n + 1, sizeof *best);
+  perp_ranked *list = perp_pool_alloc(choosing->pool, (size_t)n + 1, sizeof *list);
+  bool *kept = perp_pool_alloc(choosing->pool, (size_t)n + 1, sizeof *kept),
+       *present = perp_pool_alloc(choosing->pool, (size_t)n + 1, sizeof *present);
+  double *best = perp_pool_alloc(choosing->pool, (size_t)n + 1, sizeof *best);
   int m = 0;
   for (int k = 0; k < n; k++) best[k] = HUGE_VAL;
   for (int i = 0; i < slice->n; i++) {
     const int r = slice->cell[i], k = top->name_of[r];
-    const double y = perp_results_value(c->r, r, top->y_metric);
+    const double y = perp_results_value(choosing->r, r, top->y_metric);
     present[k] = true;
-    if (perp_view_stands(c->view, r) && headline_positive(y)) best[k] = fmin(best[k], y);
+    if (perp_view_stands(choosing->view, r) && headline_positive(y)) best[k] = fmin(best[k], y);
   }
   for (int k = 0; k < n; k++)
     if (present[k]) {
@@ -298,31 +310,32 @@ static void headline_shown(const struct headline_choosing *c, const perp_headlin
     }
   perp_ranked_sort(list, m);
   for (int i = 0; i < m && i < CURVES_MOST; i++) kept[list[i].cell] = true;
-  slice->shown = perp_pool_alloc(c->pool, CURVES_MOST, sizeof *slice->shown);
+  slice->shown = perp_pool_alloc(choosing->pool, CURVES_MOST, sizeof *slice->shown);
   for (int k = 0; k < n; k++)
     if (kept[k]) slice->shown[slice->n_shown++] = k;
   slice->left = m - slice->n_shown;
 }
 
 /* Problems and solvers: the solvers that solve most. */
-static void headline_solvers(struct headline_choosing *c, perp_headline *top)
+static void headline_solvers(struct headline_choosing *choosing, perp_headline *top)
 {
-  const perp_cell_kind *kind = c->r->study->kind;
-  top->colour = headline_varied(c, perp_kind_param(kind, "lcp"));
+  const perp_cell_kind *kind = choosing->r->study->kind;
+  top->colour = headline_varied(choosing, perp_kind_param(kind, "lcp"));
   top->y = top->x = "time.cpu";
-  top->y_metric = top->x_metric = perp_results_metric(c->r, "time.cpu");
-  if (top->colour < 0 || !headline_has(c, top->y_metric)) return;
-  top->name_of = headline_values(c, top->colour, &top->names);
-  top->panel_of = headline_values(c, -1, &top->panel_names);
-  perp_headline_slice *slice = perp_pool_alloc(c->pool, 1, sizeof *slice);
-  perp_ranked *list = perp_pool_alloc(c->pool, (size_t)top->names.n + 1, sizeof *list);
-  double *solved = perp_pool_alloc(c->pool, (size_t)top->names.n + 1, sizeof *solved);
+  top->y_metric = top->x_metric = perp_results_metric(choosing->r, "time.cpu");
+  if (top->colour < 0 || !headline_has(choosing, top->y_metric)) return;
+  top->name_of = headline_values(choosing, top->colour, &top->names);
+  top->panel_of = headline_values(choosing, -1, &top->panel_names);
+  perp_headline_slice *slice = perp_pool_alloc(choosing->pool, 1, sizeof *slice);
+  perp_ranked *list = perp_pool_alloc(choosing->pool, (size_t)top->names.n + 1, sizeof *list);
+  double *solved = perp_pool_alloc(choosing->pool, (size_t)top->names.n + 1, sizeof *solved);
   slice->words = "";
-  slice->cell = perp_pool_alloc(c->pool, (size_t)c->r->plan.n + 1, sizeof *slice->cell);
-  for (int r = 0; r < c->r->plan.n; r++) {
-    if (!c->in[r]) continue;
+  slice->cell = perp_pool_alloc(choosing->pool, (size_t)choosing->r->plan.n + 1,
+                                sizeof *slice->cell);
+  for (int r = 0; r < choosing->r->plan.n; r++) {
+    if (!choosing->in[r]) continue;
     slice->cell[slice->n++] = r;
-    if (perp_results_wins(c->r, r)) solved[top->name_of[r]]++;
+    if (perp_results_wins(choosing->r, r)) solved[top->name_of[r]]++;
   }
   int n = 0;
   for (int k = 0; k < top->names.n; k++)
@@ -332,7 +345,7 @@ static void headline_solvers(struct headline_choosing *c, perp_headline *top)
     }
   if (n == 0) return;
   perp_ranked_sort(list, n);
-  slice->shown = perp_pool_alloc(c->pool, SOLVERS_MOST, sizeof *slice->shown);
+  slice->shown = perp_pool_alloc(choosing->pool, SOLVERS_MOST, sizeof *slice->shown);
   for (int i = 0; i < n && i < SOLVERS_MOST; i++) slice->shown[slice->n_shown++] = list[i].cell;
   slice->left = n - slice->n_shown;
   slice->curves = slice->n_shown;
@@ -342,32 +355,33 @@ static void headline_solvers(struct headline_choosing *c, perp_headline *top)
 }
 
 /* What stands on the other axis. */
-static void headline_abscissa(const struct headline_choosing *c, perp_headline *top)
+static void headline_abscissa(const struct headline_choosing *choosing, perp_headline *top)
 {
-  const perp_study *study = c->r->study;
-  const char *name = c->view->x_name, *x = study->report.figure.x;
-  const int cpu = perp_results_metric(c->r, "time.cpu");
+  const perp_study *study = choosing->r->study;
+  const char *name = choosing->view->x_name, *at = study->report.figure.x;
+  const int cpu = perp_results_metric(choosing->r, "time.cpu");
   const bool stepped = name != NULL && (strcmp(name, "h [s]") == 0 || strcmp(name, "tol") == 0);
-  if (x == NULL && stepped && headline_has(c, cpu) && strcmp(top->y, "time.cpu") != 0)
-    x = "time.cpu";
-  top->x = x;
-  if (x == NULL && name != NULL) {
-    const char *key = perp_pool_strndup(c->pool, name, strcspn(name, " "));
+  if (at == NULL && stepped && headline_has(choosing, cpu) && strcmp(top->y, "time.cpu") != 0)
+    at = "time.cpu";
+  top->x = at;
+  if (at == NULL && name != NULL) {
+    const char *key = perp_pool_strndup(choosing->pool, name, strcspn(name, " "));
     const bool scene = strcmp(key, "tol") != 0 && perp_kind_param(study->kind, key) < 0;
-    top->x = scene ? perp_pool_printf(c->pool, "scene.%s", key) : key;
+    top->x = scene ? perp_pool_printf(choosing->pool, "scene.%s", key) : key;
     return;
   }
-  if (x == NULL) return;
-  top->x_param = perp_kind_param(study->kind, x);
-  if (top->x_param < 0) top->x_metric = perp_results_metric(c->r, x);
+  if (at == NULL) return;
+  top->x_param = perp_kind_param(study->kind, at);
+  if (top->x_param < 0) top->x_metric = perp_results_metric(choosing->r, at);
 }
 
 /* Is some value that stands above the floor? */
-static bool headline_above(const struct headline_choosing *c, const perp_headline *top)
+static bool headline_above(const struct headline_choosing *choosing, const perp_headline *top)
 {
-  for (int r = 0; r < c->r->plan.n; r++) {
-    const double y = perp_results_value(c->r, r, top->y_metric);
-    if (c->in[r] && headline_positive(y) && perp_view_stands(c->view, r) && y > top->floor)
+  for (int r = 0; r < choosing->r->plan.n; r++) {
+    const double y = perp_results_value(choosing->r, r, top->y_metric);
+    if (choosing->in[r] && headline_positive(y) && perp_view_stands(choosing->view, r) &&
+        y > top->floor)
       return true;
   }
   return false;
@@ -375,43 +389,44 @@ static bool headline_above(const struct headline_choosing *c, const perp_headlin
 
 /* The first way in which some slice shows a difference: what matters most among the runs that are
  * ranked may be nothing to see. */
-static void headline_way(const struct headline_choosing *c, const perp_headline *top,
+static void headline_way(const struct headline_choosing *choosing, const perp_headline *top,
                          struct headline_way *way)
 {
-  const char *wanted = c->r->study->report.figure.colour;
+  const char *wanted = choosing->r->study->report.figure.colour;
   const int colour = wanted == NULL
                          ? -1
-                         : headline_varied(c, perp_kind_param(c->r->study->kind, wanted));
-  headline_factors(c, colour, way);
-  headline_slices(c, top, way);
+                         : headline_varied(choosing,
+                                           perp_kind_param(choosing->r->study->kind, wanted));
+  headline_factors(choosing, colour, way);
+  headline_slices(choosing, top, way);
   if (wanted != NULL) return;
-  for (int k = 0; k < c->n_ranked; k++) {
+  for (int k = 0; k < choosing->n_ranked; k++) {
     struct headline_way other;
     if (way->n_slices > 0 && way->slice[0].effect > 0) return;
-    headline_factors(c, c->ranked[k], &other);
-    headline_slices(c, top, &other);
+    headline_factors(choosing, choosing->ranked[k], &other);
+    headline_slices(choosing, top, &other);
     if (other.n_slices > 0 && other.slice[0].effect > 0) *way = other;
   }
 }
 
 /* The metric, and what is known of it. */
-static bool headline_ordinate(struct headline_choosing *c, perp_headline *top)
+static bool headline_ordinate(struct headline_choosing *choosing, perp_headline *top)
 {
-  const perp_study *study = c->r->study;
+  const perp_study *study = choosing->r->study;
   answers_explained *shares[2];
-  const int n = findings_shares(c->ctx, c->r, shares);
+  const int n = findings_shares(choosing->ctx, choosing->r, shares);
   const char *first = n > 0 ? study->metric[shares[0]->metric].name : NULL,
              *names[] = { study->report.figure.y, first, study->metrics.primary };
   for (int i = 0; i < 3 && top->y_metric < 0; i++) {
-    const int m = names[i] == NULL ? -1 : perp_results_metric(c->r, names[i]);
-    if (headline_has(c, m)) top->y_metric = m;
+    const int m = names[i] == NULL ? -1 : perp_results_metric(choosing->r, names[i]);
+    if (headline_has(choosing, m)) top->y_metric = m;
   }
   if (top->y_metric < 0) return false;
   top->y = study->metric[top->y_metric].name;
-  for (int i = 0; i < n && c->explained == NULL; i++)
-    if (shares[i]->metric == top->y_metric) c->explained = shares[i];
-  top->shade = perp_headline_shade(c->r, top->y);
-  top->floor = fmax(top->shade, c->explained != NULL ? c->explained->floor : 0);
+  for (int i = 0; i < n && choosing->explained == NULL; i++)
+    if (shares[i]->metric == top->y_metric) choosing->explained = shares[i];
+  top->shade = perp_headline_shade(choosing->r, top->y);
+  top->floor = fmax(top->shade, choosing->explained != NULL ? choosing->explained->floor : 0);
   return true;
 }
 
@@ -419,26 +434,29 @@ void perp_headline_choose(const perp_ctx *ctx, perp_results *results, const perp
                           perp_headline *top)
 {
   const perp_study *study = results->study;
-  struct headline_choosing c = { .ctx = ctx, .r = results, .pool = &results->pool, .view = view };
+  struct headline_choosing choosing = {
+    .ctx = ctx, .r = results, .pool = &results->pool, .view = view
+  };
   struct headline_way way;
   *top = (perp_headline){
     .y = "", .y_metric = -1, .x_metric = -1, .x_param = -1, .colour = -1, .panels = -1
   };
   if (results->plan.n == 0) return;
-  c.in = perp_pool_alloc(c.pool, (size_t)results->plan.n + 1, sizeof *c.in);
+  choosing.in = perp_pool_alloc(choosing.pool, (size_t)results->plan.n + 1, sizeof *choosing.in);
   const perp_scope scope = perp_results_scope(ctx, results, false);
   for (int r = 0; r < results->plan.n; r++)
-    c.in[r] = study->report.figure.where == NULL ||
-              perp_expr_true(study->report.figure.where, &scope, r);
+    choosing.in[r] = study->report.figure.where == NULL ||
+                     perp_expr_true(study->report.figure.where, &scope, r);
   if (strcmp(study->kind->name, "lcp") == 0) {
-    headline_solvers(&c, top);
+    headline_solvers(&choosing, top);
     return;
   }
-  if (!headline_ordinate(&c, top)) return;
-  headline_rank(&c);
-  headline_abscissa(&c, top);
-  headline_way(&c, top, &way);
-  if ((top->x == NULL && (way.colour < 0 || way.names.n < 2)) || !headline_above(&c, top)) return;
+  if (!headline_ordinate(&choosing, top)) return;
+  headline_rank(&choosing);
+  headline_abscissa(&choosing, top);
+  headline_way(&choosing, top, &way);
+  if ((top->x == NULL && (way.colour < 0 || way.names.n < 2)) || !headline_above(&choosing, top))
+    return;
   top->colour = way.colour;
   top->panels = way.panels;
   top->names = way.names;
@@ -447,9 +465,9 @@ void perp_headline_choose(const perp_ctx *ctx, perp_results *results, const perp
   top->panel_of = way.panel_of;
   top->slice = way.slice;
   top->n_slices = way.n_slices;
-  for (int k = 0; k < top->n_slices; k++) {
-    top->slice[k].words = headline_slice_words(&c, &way, top->slice[k].cell[0]);
-    headline_shown(&c, top, &top->slice[k]);
+  for (int slice = 0; slice < top->n_slices; slice++) {
+    top->slice[slice].words = headline_slice_words(&choosing, &way, top->slice[slice].cell[0]);
+    headline_shown(&choosing, top, &top->slice[slice]);
   }
   if (top->n_slices > 0) top->kind = top->x != NULL ? PERP_HEADLINE_CURVES : PERP_HEADLINE_ROWS;
 }

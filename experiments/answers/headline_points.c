@@ -10,8 +10,8 @@
 bool perp_headline_point(const perp_headline *top, const perp_view *view, int cell, double *x,
                          double *y)
 {
-  const perp_results *r = view->results;
-  const double v = perp_results_value(r, cell, top->y_metric);
+  const perp_results *results = view->results;
+  const double v = perp_results_value(results, cell, top->y_metric);
   double at = v;
   *x = *y = (double)NAN;
   if (!perp_view_stands(view, cell)) return false;
@@ -22,8 +22,8 @@ bool perp_headline_point(const perp_headline *top, const perp_view *view, int ce
     return true;
   }
   if (top->kind == PERP_HEADLINE_CURVES)
-    at = top->x_metric >= 0     ? perp_results_value(r, cell, top->x_metric)
-         : top->x_param >= 0    ? r->plan.cells[cell].value[top->x_param].number
+    at = top->x_metric >= 0     ? perp_results_value(results, cell, top->x_metric)
+         : top->x_param >= 0    ? results->plan.cells[cell].value[top->x_param].number
          : view->x_name != NULL ? view->x[cell]
                                 : (double)NAN;
   /* under error control the step is not what is varied */
@@ -38,10 +38,10 @@ bool perp_headline_point(const perp_headline *top, const perp_view *view, int ce
 int perp_headline_solved(const perp_headline *top, const perp_view *view, int name, double *x,
                          double *y)
 {
-  const perp_results *r = view->results;
+  const perp_results *results = view->results;
   const perp_headline_slice *slice = &top->slice[0];
-  const int problem = perp_kind_param(r->study->kind, "problem"),
-            tol = perp_kind_param(r->study->kind, "tol");
+  const int problem = perp_kind_param(results->study->kind, "problem"),
+            tol = perp_kind_param(results->study->kind, "tol");
   perp_pool pool = { 0 };
   perp_names pairs = { 0 };
   int n = 0;
@@ -50,8 +50,8 @@ int perp_headline_solved(const perp_headline *top, const perp_view *view, int na
     const char *pair = perp_pool_printf(&pool, "%s\n%s", perp_view_text(view, cell, problem),
                                         perp_view_text(view, cell, tol));
     perp_names_index(&pool, &pairs, pair, -1);
-    const double t = perp_results_value(r, cell, top->x_metric);
-    if (top->name_of[cell] == name && perp_results_wins(r, cell) && t > 0 && isfinite(t))
+    const double t = perp_results_value(results, cell, top->x_metric);
+    if (top->name_of[cell] == name && perp_results_wins(results, cell) && t > 0 && isfinite(t))
       x[n++] = t;
   }
   gsl_sort(x, 1, (size_t)n);
@@ -60,31 +60,33 @@ int perp_headline_solved(const perp_headline *top, const perp_view *view, int na
   return n;
 }
 
-static const char *points_title(perp_results *r, const char *metric)
+static const char *points_title(perp_results *results, const char *metric)
 {
-  const perp_metric *m = perp_study_metric(r->study, metric);
+  const perp_metric *m = perp_study_metric(results->study, metric);
   const char *words = perp_words(metric);
   if (m == NULL || m->unit[0] == '\0') return words;
-  return perp_pool_printf(&r->pool, "%s [%s]", words, m->unit);
+  return perp_pool_printf(&results->pool, "%s [%s]", words, m->unit);
 }
 
-const char *perp_headline_y_title(const perp_headline *top, perp_results *r)
+const char *perp_headline_y_title(const perp_headline *top, perp_results *results)
 {
-  return top->kind == PERP_HEADLINE_SOLVED ? "solved problems [%]" : points_title(r, top->y);
+  return top->kind == PERP_HEADLINE_SOLVED ? "solved problems [%]" : points_title(results, top->y);
 }
 
-const char *perp_headline_x_title(const perp_headline *top, perp_results *r, const perp_view *view)
+const char *perp_headline_x_title(const perp_headline *top, perp_results *results,
+                                  const perp_view *view)
 {
-  if (top->kind == PERP_HEADLINE_ROWS) return points_title(r, top->y);
-  if (top->x_metric >= 0) return points_title(r, top->x);
+  if (top->kind == PERP_HEADLINE_ROWS) return points_title(results, top->y);
+  if (top->x_metric >= 0) return points_title(results, top->x);
   if (top->x_param >= 0) {
-    const perp_param *p = &r->study->kind->params[top->x_param];
-    return p->unit[0] != '\0' ? perp_pool_printf(&r->pool, "%s [%s]", perp_words(p->key), p->unit)
-                              : perp_words(p->key);
+    const perp_param *param = &results->study->kind->params[top->x_param];
+    return param->unit[0] != '\0'
+               ? perp_pool_printf(&results->pool, "%s [%s]", perp_words(param->key), param->unit)
+               : perp_words(param->key);
   }
   /* "h [s]" of the view, with its name in words */
   const char *name = view->x_name != NULL ? view->x_name : "", *unit = strchr(name, ' ');
   if (unit == NULL) return perp_words(name);
-  const char *key = perp_pool_strndup(&r->pool, name, (size_t)(unit - name));
-  return perp_pool_printf(&r->pool, "%s%s", perp_words(key), unit);
+  const char *key = perp_pool_strndup(&results->pool, name, (size_t)(unit - name));
+  return perp_pool_printf(&results->pool, "%s%s", perp_words(key), unit);
 }

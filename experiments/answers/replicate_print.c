@@ -13,15 +13,16 @@ void perp_replicate_print(const perp_ctx *ctx, perp_results *results, FILE *out)
   if (all->n_rows == 0) return;
   const perp_replicate_result *list = perp_results_replicate(ctx, results);
   fprintf(out, "\nStatements of the documents\n");
-  for (int k = 0; k < all->n_papers; k++) {
-    const perp_replicate_count count = perp_replicate_counted(results->study, list, k);
+  for (int paper = 0; paper < all->n_papers; paper++) {
+    const perp_replicate_count count = perp_replicate_counted(results->study, list, paper);
     if (count.rows == 0) continue;
     putc('\n', out);
-    perp_wrapf(out, 0, "%s: %s", all->paper[k], perp_replicate_count_text(&results->pool, &count));
-    for (int i = 0; i < all->n_rows; i++) {
-      const perp_replicate_result *result = &list[i];
+    perp_wrapf(out, 0, "%s: %s", all->paper[paper],
+               perp_replicate_count_text(&results->pool, &count));
+    for (int row = 0; row < all->n_rows; row++) {
+      const perp_replicate_result *result = &list[row];
       const char *stated = perp_replicate_stated_text(&results->pool, result->row);
-      if (result->row->paper != k) continue;
+      if (result->row->paper != paper) continue;
       perp_wrapf(out, 2, "%s: %s, %s%s%s%s%s", perp_replicate_word(result), result->row->at,
                  result->row->states,
                  stated[0] != '\0' && result->row->kind != PERP_STATED_HOLDS ? ": " : "",
@@ -46,7 +47,8 @@ void perp_replicate_print(const perp_ctx *ctx, perp_results *results, FILE *out)
 /* A cell of a Markdown table: | is a border there. */
 static void replicate_markdown(FILE *out, const char *text)
 {
-  for (const char *c = text; *c != '\0'; c++) fputs(*c == '|' ? "\\|" : (char[]){ *c, '\0' }, out);
+  for (const char *at = text; *at != '\0'; at++)
+    fputs(*at == '|' ? "\\|" : (char[]){ *at, '\0' }, out);
 }
 
 void perp_replicate_markdown(const perp_ctx *ctx, perp_results *results, FILE *out)
@@ -64,14 +66,14 @@ void perp_replicate_markdown(const perp_ctx *ctx, perp_results *results, FILE *o
             count.verdict[PERP_REPLICATE_CONTRADICTED], count.verdict[PERP_REPLICATE_UNDETERMINED],
             count.not_run);
   }
-  for (int k = 0; k < all->n_papers; k++) {
+  for (int paper = 0; paper < all->n_papers; paper++) {
     fprintf(out,
             "\n### %s\n\n| where | statement | stated | perp | verdict | conditions |\n"
             "|---|---|---|---|---|---|\n",
-            all->paper[k]);
+            all->paper[paper]);
     for (int i = 0; i < all->n_rows; i++) {
       const perp_replicate_row *row = list[i].row;
-      if (row->paper != k) continue;
+      if (row->paper != paper) continue;
       const char *cell[] = { row->at,
                              row->states,
                              perp_replicate_stated_text(&results->pool, row),
@@ -99,20 +101,20 @@ void perp_replicate_json(const perp_ctx *ctx, perp_results *results, perp_json *
   const perp_replicate_result *list = perp_results_replicate(ctx, results);
   perp_json_open(json, "replicate", '{');
   perp_json_open(json, "papers", '[');
-  for (int k = 0; k < all->n_papers; k++) {
-    const perp_replicate_count count = perp_replicate_counted(results->study, list, k);
+  for (int paper = 0; paper < all->n_papers; paper++) {
+    const perp_replicate_count count = perp_replicate_counted(results->study, list, paper);
     perp_json_members(json,
                       "{ paper %s, title %s, rows %d, reproduced %d, contradicted %d, "
                       "undetermined %d, not_run %d, refuted %d }",
-                      all->key[k], all->paper[k], count.rows,
+                      all->key[paper], all->paper[paper], count.rows,
                       count.verdict[PERP_REPLICATE_REPRODUCED],
                       count.verdict[PERP_REPLICATE_CONTRADICTED],
                       count.verdict[PERP_REPLICATE_UNDETERMINED], count.not_run, count.refuted);
   }
   perp_json_close(json, ']');
   perp_json_open(json, "rows", '[');
-  for (int i = 0; i < all->n_rows; i++) {
-    const perp_replicate_result *result = &list[i];
+  for (int row = 0; row < all->n_rows; row++) {
+    const perp_replicate_result *result = &list[row];
     perp_json_members(json, "{ paper %s, at %s, states %s, declared %s, verdict %s, confirmed? %d",
                       all->key[result->row->paper], result->row->at, result->row->states,
                       perp_replicated_names[result->row->declared], perp_replicate_word(result),

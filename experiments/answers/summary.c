@@ -94,13 +94,13 @@ static const char *summary_apart(perp_results *results, int cell)
 {
   const perp_study *study = results->study;
   const char *label = "";
-  for (int a = 0; a < study->n_axes; a++) {
-    const perp_param *param = &study->kind->params[study->axes[a].param];
-    const char *v = results->plan.cells[cell].value[study->axes[a].param].text;
-    if ((param->type == PERP_PARAM_PLUGIN && param->plugin != PERP_KIND_scene) || v[0] == '\0')
+  for (int axis = 0; axis < study->n_axes; axis++) {
+    const perp_param *param = &study->kind->params[study->axes[axis].param];
+    const char *at = results->plan.cells[cell].value[study->axes[axis].param].text;
+    if ((param->type == PERP_PARAM_PLUGIN && param->plugin != PERP_KIND_scene) || at[0] == '\0')
       continue;
     label = perp_pool_printf(&results->pool, "%s%s%s %s", label, label[0] ? ", " : "", param->key,
-                             v);
+                             at);
   }
   return label;
 }
@@ -202,8 +202,8 @@ static void print_chosen(const perp_ctx *ctx, perp_results *results, FILE *out)
   int metric[MOST_METRICS], n_metrics = summary_metrics(results, MOST_METRICS - marked, metric);
   int *param = perp_pool_alloc(&results->pool, (size_t)study->n_axes + 1, sizeof *param),
       n_params = 0;
-  for (int a = 0; a < study->n_axes; a++) {
-    const int p = study->axes[a].param;
+  for (int axis = 0; axis < study->n_axes; axis++) {
+    const int p = study->axes[axis].param;
     bool varies = false;
     for (int i = 1; i < rows; i++)
       varies = varies || strcmp(results->plan.cells[rank[i].cell].value[p].text,
@@ -249,10 +249,10 @@ static void print_claims(const perp_ctx *ctx, perp_results *results, FILE *out)
   if (results->study->n_claims == 0) return;
   const perp_claim_result *result = perp_results_claims(ctx, results);
   fprintf(out, "\nClaims\n");
-  for (int i = 0; i < results->study->n_claims; i++) {
-    const char *sides = perp_claim_sides(&results->pool, &result[i]);
-    perp_wrapf(out, 2, "%s: %s%s", perp_verdict_name(result[i].verdict), result[i].claim->text,
-               sides);
+  for (int claim = 0; claim < results->study->n_claims; claim++) {
+    const char *sides = perp_claim_sides(&results->pool, &result[claim]);
+    perp_wrapf(out, 2, "%s: %s%s", perp_verdict_name(result[claim].verdict),
+               result[claim].claim->text, sides);
   }
 }
 

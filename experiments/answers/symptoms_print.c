@@ -10,9 +10,9 @@ static int symptoms_width(perp_results *results, const perp_symptom_entry *entry
 {
   const perp_study *study = results->study;
   size_t width = strlen(study->symptom_columns[column].name);
-  for (int i = 0; i < study->n_symptoms; i++) {
+  for (int symptom = 0; symptom < study->n_symptoms; symptom++) {
     const size_t n = strlen(
-        perp_symptom_text(&results->pool, &entry[i * study->n_symptom_columns + column]));
+        perp_symptom_text(&results->pool, &entry[symptom * study->n_symptom_columns + column]));
     width = n > width ? n : width;
   }
   return (int)width + 2; /* with the space between columns */
@@ -24,8 +24,9 @@ static int symptoms_fit(perp_results *results, const perp_symptom_entry *entry, 
 {
   const perp_study *study = results->study;
   size_t name = 0;
-  for (int i = 0; i < study->n_symptoms; i++)
-    name = strlen(study->symptoms[i].name) > name ? strlen(study->symptoms[i].name) : name;
+  for (int symptom = 0; symptom < study->n_symptoms; symptom++)
+    name = strlen(study->symptoms[symptom].name) > name ? strlen(study->symptoms[symptom].name)
+                                                        : name;
   int total = (int)name, n = 0;
   while (first + n < study->n_symptom_columns && n < PERP_TABLE_COLUMNS - 1) {
     total += symptoms_width(results, entry, first + n);
@@ -45,12 +46,12 @@ static void symptoms_block(perp_results *results, const perp_symptom_entry *entr
   perp_table_init(&table, align);
   perp_table_put(&table, "%s", "");
   for (int k = 0; k < n; k++) perp_table_put(&table, "%s", study->symptom_columns[first + k].name);
-  for (int i = 0; i < study->n_symptoms; i++) {
-    perp_table_put(&table, "%s", study->symptoms[i].name);
+  for (int symptom = 0; symptom < study->n_symptoms; symptom++) {
+    perp_table_put(&table, "%s", study->symptoms[symptom].name);
     for (int k = 0; k < n; k++)
-      perp_table_put(
-          &table, "%s",
-          perp_symptom_text(&results->pool, &entry[i * study->n_symptom_columns + first + k]));
+      perp_table_put(&table, "%s",
+                     perp_symptom_text(&results->pool,
+                                       &entry[symptom * study->n_symptom_columns + first + k]));
   }
   perp_table_print(&table, out);
   perp_table_free(&table);
@@ -60,11 +61,11 @@ static void symptoms_block(perp_results *results, const perp_symptom_entry *entr
 static void symptoms_not_run(perp_results *results, const perp_symptom_entry *entry, FILE *out)
 {
   const perp_study *study = results->study;
-  for (int k = 0; k < study->n_symptom_columns; k++)
-    for (int i = 0; i < study->n_symptoms; i++) {
-      const perp_symptom_entry *one = &entry[i * study->n_symptom_columns + k];
+  for (int column = 0; column < study->n_symptom_columns; column++)
+    for (int symptom = 0; symptom < study->n_symptoms; symptom++) {
+      const perp_symptom_entry *one = &entry[symptom * study->n_symptom_columns + column];
       if (one->shown != PERP_SHOWN_NOT_RUN) continue;
-      perp_wrapf(out, 2, "%s not run: %s", study->symptom_columns[k].name, one->why);
+      perp_wrapf(out, 2, "%s not run: %s", study->symptom_columns[column].name, one->why);
       break;
     }
 }
@@ -81,9 +82,9 @@ void perp_symptoms_print(const perp_ctx *ctx, perp_results *results, FILE *out)
             "the domain of the method. u: some contact problems were left unsolved. ?: the value "
             "is not available.");
   putc('\n', out);
-  for (int k = 0, n; k < study->n_symptom_columns; k += n) {
-    n = symptoms_fit(results, entry, k, perp_width(out));
-    symptoms_block(results, entry, k, n, out);
+  for (int column = 0, n; column < study->n_symptom_columns; column += n) {
+    n = symptoms_fit(results, entry, column, perp_width(out));
+    symptoms_block(results, entry, column, n, out);
     putc('\n', out);
   }
   symptoms_not_run(results, entry, out);
@@ -98,7 +99,8 @@ void perp_symptoms_print(const perp_ctx *ctx, perp_results *results, FILE *out)
 /* A cell of a Markdown table: | is a border there. */
 static void put_markdown(FILE *out, const char *text)
 {
-  for (const char *c = text; *c != '\0'; c++) fputs(*c == '|' ? "\\|" : (char[]){ *c, '\0' }, out);
+  for (const char *at = text; *at != '\0'; at++)
+    fputs(*at == '|' ? "\\|" : (char[]){ *at, '\0' }, out);
 }
 
 static void put_source(perp_pool *pool, FILE *out, const char *source)
@@ -115,13 +117,13 @@ void perp_symptoms_markdown(const perp_ctx *ctx, perp_results *results, FILE *ou
   const perp_study *study = results->study;
   const perp_symptom_entry *entry = perp_results_symptoms(ctx, results);
   fputs("| reported problem | engine | thread | criterion |", out);
-  for (int k = 0; k < study->n_symptom_columns; k++) {
+  for (int column = 0; column < study->n_symptom_columns; column++) {
     putc(' ', out);
-    put_markdown(out, study->symptom_columns[k].name);
+    put_markdown(out, study->symptom_columns[column].name);
     fputs(" |", out);
   }
   fputs("\n|---|---|---|---|", out);
-  for (int k = 0; k < study->n_symptom_columns; k++) fputs("--:|", out);
+  for (int column = 0; column < study->n_symptom_columns; column++) fputs("--:|", out);
   putc('\n', out);
   for (int i = 0; i < study->n_symptoms; i++) {
     const perp_symptom *symptom = &study->symptoms[i];
@@ -132,7 +134,7 @@ void perp_symptoms_markdown(const perp_ctx *ctx, perp_results *results, FILE *ou
     fputs(" | ", out);
     put_source(&results->pool, out, symptom->source);
     fprintf(out, " | `%s` |", perp_symptom_bound(&results->pool, study, symptom));
-    for (int k = 0; k < study->n_symptom_columns; k++, entry++) {
+    for (int column = 0; column < study->n_symptom_columns; column++, entry++) {
       const char *text = perp_symptom_text(&results->pool, entry);
       const char *bold = entry->shown == PERP_SHOWN_YES ? "**" : "";
       fprintf(out, " %s", bold);
