@@ -88,9 +88,9 @@ static const char *asf_word(asf_reader *in, char word[ASF_WORD])
   while (*in->s != '\0' && strchr(" \t\r(),", *in->s) != NULL) in->s++;
   const size_t n = *in->s == '#' ? 0 : strcspn(in->s, " \t\r\n(),");
   snprintf(word, ASF_WORD, "%.*s", (int)(n < ASF_WORD - 1 ? n : ASF_WORD - 1), in->s);
-  for (char *c = word; *c != '\0'; c++)
-    if ((unsigned char)*c <= ' ' || (unsigned char)*c > '~' || strchr("\"\\{}:,[]", *c) != NULL)
-      *c = *c == ':' ? ':' : '_';
+  for (char *at = word; *at != '\0'; at++)
+    if ((unsigned char)*at <= ' ' || (unsigned char)*at > '~' || strchr("\"\\{}:,[]", *at) != NULL)
+      *at = *at == ':' ? ':' : '_';
   in->s += n;
   return word;
 }
@@ -143,8 +143,8 @@ static bool asf_dofs(asf_reader *in, asf_bone *bone, bool root)
     if (channel < 0 || (!root && channel < PERP_BVH_RX))
       return asf_wrong(in, root ? "TX TY TZ RX RY RZ" : "rx, ry, rz: bones have constant lengths",
                        "%s cannot have the degree of freedom %s", bone->name, word);
-    for (int i = 0; i < bone->dofs; i++)
-      if (bone->dof[i] == channel)
+    for (int dof = 0; dof < bone->dofs; dof++)
+      if (bone->dof[dof] == channel)
         return asf_wrong(in, "each degree of freedom once", "%s has the degree of freedom %s twice",
                          bone->name, word);
     bone->dof[bone->dofs++] = channel;
@@ -358,8 +358,9 @@ static void asf_joint(asf_file *file, int bone, int parent, perp_bvh *out)
   const double *offset = bone == 0 ? from->tip : file->bone[from->parent].tip;
   for (int c = 0; c < 3; c++) joint->offset[c] = bone > 0 && from->parent == 0 ? 0 : offset[c];
   int at = 0;
-  for (int i = 0; i < from->dofs; i++) /* places first, then rotations, the last one outermost */
-    if (from->dof[i] < PERP_BVH_RX) joint->channel[at++] = (perp_bvh_channel)from->dof[i];
+  for (int dof = 0; dof < from->dofs;
+       dof++) /* places first, then rotations, the last one outermost */
+    if (from->dof[dof] < PERP_BVH_RX) joint->channel[at++] = (perp_bvh_channel)from->dof[dof];
   for (int i = from->dofs - 1; i >= 0; i--)
     if (from->dof[i] >= PERP_BVH_RX) {
       joint->limited = from->limits == from->dofs;
@@ -434,11 +435,12 @@ bool perp_asf_read(perp_diag *diag, const char *name, const char *text, size_t s
     const asf_bone *root = &file.bone[0];
     perp_bvh_joint *joint = &out->joint[0];
     int at = 0;
-    for (int i = 0; i < joint->channels; i++) at += joint->channel[i] < PERP_BVH_RX;
+    for (int channel = 0; channel < joint->channels; channel++)
+      at += joint->channel[channel] < PERP_BVH_RX;
     for (int i = 2; i >= 0; i--)
-      for (int c = 0; c < root->dofs; c++)
-        if (root->dof[c] == PERP_BVH_RX + root->order[i])
-          joint->channel[at++] = (perp_bvh_channel)root->dof[c];
+      for (int dof = 0; dof < root->dofs; dof++)
+        if (root->dof[dof] == PERP_BVH_RX + root->order[i])
+          joint->channel[at++] = (perp_bvh_channel)root->dof[dof];
     joint->limited = false;
     out->angle = file.angle;
     out->order = perp_pool_alloc(&out->pool, (size_t)root->dofs + 1, sizeof *out->order);
@@ -520,12 +522,12 @@ static bool amc_bone(amc_reader *reader, const char *name)
     return asf_wrong(in, NULL, "frame %d has two lines for %s", reader->number, name);
   const perp_bvh_joint *joint = &bvh->joint[j];
   double *to = bvh->value + (size_t)reader->frame * (size_t)bvh->channels + joint->first;
-  for (int i = 0; i < joint->channels; i++) {
+  for (int channel = 0; channel < joint->channels; channel++) {
     double value;
-    int at = joint->channels - 1 - i;
+    int at = joint->channels - 1 - channel;
     if (!asf_number(in, name, &value)) return false;
     for (int c = 0; j == 0 && c < joint->channels; c++)
-      if (joint->channel[c] == bvh->order[i]) at = c;
+      if (joint->channel[c] == bvh->order[channel]) at = c;
     to[at] = joint->channel[at] >= PERP_BVH_RX ? value * reader->angle : value;
   }
   char word[ASF_WORD];

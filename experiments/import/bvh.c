@@ -33,7 +33,8 @@ __attribute__((format(printf, 4, 5))) static bool bvh_wrong(bvh_reader *reader, 
   if (reader->failed) return false;
   reader->failed = true;
   int column = 0;
-  for (const char *c = reader->line; c < at; c++) column += ((unsigned char)*c & 0xc0) != 0x80;
+  for (const char *text = reader->line; text < at; text++)
+    column += ((unsigned char)*text & 0xc0) != 0x80;
   va_list ap;
   va_start(ap, fmt);
   perp_diag_line(reader->diag, &reader->src, reader->lines, column, hint, fmt, ap);
@@ -54,10 +55,10 @@ static void bvh_skip(bvh_reader *reader)
 }
 
 /* The length of the word that begins here; braces are words of their own. */
-static int bvh_length(const char *s)
+static int bvh_length(const char *text)
 {
-  if (*s == '{' || *s == '}') return 1;
-  return (int)strcspn(s, " \t\r\n{}");
+  if (*text == '{' || *text == '}') return 1;
+  return (int)strcspn(text, " \t\r\n{}");
 }
 
 /* The next word, shortened to what a message shows; where it begins. */
@@ -67,8 +68,8 @@ static const char *bvh_word(bvh_reader *reader, char word[WORD])
   const char *at = reader->s;
   const int n = bvh_length(at);
   snprintf(word, WORD, "%.*s", n < WORD - 1 ? n : WORD - 1, at);
-  for (char *c = word; *c != '\0'; c++)
-    if ((unsigned char)*c < ' ' || (unsigned char)*c > '~') *c = '?';
+  for (char *text = word; *text != '\0'; text++)
+    if ((unsigned char)*text < ' ' || (unsigned char)*text > '~') *text = '?';
   reader->s += n;
   return at;
 }
@@ -128,21 +129,21 @@ static bool bvh_channels(bvh_reader *reader, perp_bvh_joint *joint)
   if (!bvh_whole(reader, "CHANNELS", PERP_BVH_CHANNELS, &joint->channels)) return false;
   joint->first = reader->to->channels;
   reader->to->channels += joint->channels;
-  for (int c = 0; c < joint->channels; c++) {
+  for (int channel = 0; channel < joint->channels; channel++) {
     char word[WORD];
     int k = 0;
     at = bvh_word(reader, word);
     while (k < 6 && strcasecmp(word, names[k]) != 0) k++;
     if (k == 6)
-      return bvh_wrong(reader, at,
-                       "Xposition, Yposition, Zposition, Xrotation, Yrotation, Zrotation",
-                       "%s has %d channels, but channel %d is not one: %s", joint->name,
-                       joint->channels, c + 1, word[0] != '\0' ? word : "the end of the file");
-    for (int b = 0; b < c; b++)
+      return bvh_wrong(
+          reader, at, "Xposition, Yposition, Zposition, Xrotation, Yrotation, Zrotation",
+          "%s has %d channels, but channel %d is not one: %s", joint->name, joint->channels,
+          channel + 1, word[0] != '\0' ? word : "the end of the file");
+    for (int b = 0; b < channel; b++)
       if ((int)joint->channel[b] == k)
         return bvh_wrong(reader, at, "each channel of a joint only once",
                          "%s has the channel %s twice", joint->name, word);
-    joint->channel[c] = (perp_bvh_channel)k;
+    joint->channel[channel] = (perp_bvh_channel)k;
   }
   return true;
 }
@@ -276,8 +277,8 @@ static bool bvh_motion(bvh_reader *reader)
   const size_t all = (size_t)bvh->frames * (size_t)bvh->channels, most = strlen(reader->s) / 2 + 1;
   bvh->value = perp_pool_alloc(&bvh->pool, (all < most ? all : most) + (size_t)bvh->channels + 1,
                                sizeof *bvh->value);
-  for (int k = 0; k < bvh->frames; k++)
-    if (bvh->channels > 0 && !bvh_frame(reader, k)) return false;
+  for (int frame = 0; frame < bvh->frames; frame++)
+    if (bvh->channels > 0 && !bvh_frame(reader, frame)) return false;
   bvh_skip(reader);
   return *reader->s == '\0' ||
          bvh_wrong(reader, reader->s, "correct the number behind Frames:, or remove the rest",
@@ -321,10 +322,11 @@ void perp_bvh_placed(perp_bvh *bvh)
   for (int j = 0; j < bvh->n; j++) {
     perp_bvh_joint *joint = &bvh->joint[j];
     joint->placed = false;
-    for (int c = 0; joint->parent >= 0 && c < joint->channels; c++)
-      for (int k = 0; joint->channel[c] < PERP_BVH_RX && k < bvh->frames && !joint->placed; k++)
+    for (int channel = 0; joint->parent >= 0 && channel < joint->channels; channel++)
+      for (int k = 0; joint->channel[channel] < PERP_BVH_RX && k < bvh->frames && !joint->placed;
+           k++)
         joint->placed =
-            bvh->value[(size_t)k * (size_t)bvh->channels + (size_t)(joint->first + c)] != 0;
+            bvh->value[(size_t)k * (size_t)bvh->channels + (size_t)(joint->first + channel)] != 0;
   }
 }
 
@@ -339,13 +341,14 @@ bool perp_bvh_cut(perp_bvh *bvh, int first, int last)
 
 bool perp_bvh_moves(const perp_bvh *bvh, int joint)
 {
-  const perp_bvh_joint *j = &bvh->joint[joint];
-  for (int k = 1; k < bvh->frames; k++) {
-    const double *now = bvh->value + (size_t)k * (size_t)bvh->channels + j->first;
-    for (int c = 0; c < j->channels; c++) {
-      const double *first = bvh->value + j->first;
-      if ((j->channel[c] >= PERP_BVH_RX || j->parent < 0 || j->placed) &&
-          fabs(now[c] - first[c]) > 1e-6 * (1 + fabs(first[c])))
+  const perp_bvh_joint *bvh_joint = &bvh->joint[joint];
+  for (int frame = 1; frame < bvh->frames; frame++) {
+    const double *now = bvh->value + (size_t)frame * (size_t)bvh->channels + bvh_joint->first;
+    for (int channel = 0; channel < bvh_joint->channels; channel++) {
+      const double *first = bvh->value + bvh_joint->first;
+      if ((bvh_joint->channel[channel] >= PERP_BVH_RX || bvh_joint->parent < 0 ||
+           bvh_joint->placed) &&
+          fabs(now[channel] - first[channel]) > 1e-6 * (1 + fabs(first[channel])))
         return true;
     }
   }
@@ -374,24 +377,28 @@ static void bvh_turn(double q[4], int k, double degrees)
 
 void perp_bvh_pose(const perp_bvh *bvh, int joint, int frame, double quat[4], double offset[3])
 {
-  const perp_bvh_joint *j = &bvh->joint[joint];
-  const double *value = frame < 0 ? NULL
-                                  : bvh->value + (size_t)frame * (size_t)bvh->channels + j->first;
+  const perp_bvh_joint *bvh_joint = &bvh->joint[joint];
+  const double *value = frame < 0
+                            ? NULL
+                            : bvh->value + (size_t)frame * (size_t)bvh->channels + bvh_joint->first;
   quat[0] = 1, quat[1] = quat[2] = quat[3] = 0;
-  for (int i = 0; i < 3; i++) offset[(i + 1) % 3] = j->offset[i];
-  for (int c = 0; value != NULL && c < j->channels; c++) {
-    const int k = (int)j->channel[c];
+  for (int i = 0; i < 3; i++) offset[(i + 1) % 3] = bvh_joint->offset[i];
+  for (int channel = 0; value != NULL && channel < bvh_joint->channels; channel++) {
+    const int k = (int)bvh_joint->channel[channel];
     if (k >= PERP_BVH_RX)
-      bvh_turn(quat, (k - PERP_BVH_RX + 1) % 3, value[c]);
-    else if (j->parent < 0)
-      offset[(k + 1) % 3] += value[c];
-    else if (j->placed)
-      offset[(k + 1) % 3] = value[c];
+      bvh_turn(quat, (k - PERP_BVH_RX + 1) % 3, value[channel]);
+    else if (bvh_joint->parent < 0)
+      offset[(k + 1) % 3] += value[channel];
+    else if (bvh_joint->placed)
+      offset[(k + 1) % 3] = value[channel];
   }
-  if (j->frame[0] == 0 && j->frame[1] == 0 && j->frame[2] == 0 && j->frame[3] == 0) return;
+  if (bvh_joint->frame[0] == 0 && bvh_joint->frame[1] == 0 && bvh_joint->frame[2] == 0 &&
+      bvh_joint->frame[3] == 0)
+    return;
   /* F q F' */
-  const double back[4] = { j->frame[0], -j->frame[1], -j->frame[2], -j->frame[3] };
+  const double back[4] = { bvh_joint->frame[0], -bvh_joint->frame[1], -bvh_joint->frame[2],
+                           -bvh_joint->frame[3] };
   double half[4];
-  perp_quat_product(j->frame, quat, half);
+  perp_quat_product(bvh_joint->frame, quat, half);
   perp_quat_product(half, back, quat);
 }

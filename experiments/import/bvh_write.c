@@ -43,8 +43,9 @@ void perp_bvh_plain(const perp_bvh *bvh, perp_bvh *out)
     joint->first = out->channels;
     if (bvh_turned(from)) {
       joint->channels = 0;
-      for (int c = 0; c < from->channels; c++)
-        if (from->channel[c] < PERP_BVH_RX) joint->channel[joint->channels++] = from->channel[c];
+      for (int channel = 0; channel < from->channels; channel++)
+        if (from->channel[channel] < PERP_BVH_RX)
+          joint->channel[joint->channels++] = from->channel[channel];
       const bool rotates = from->channels > joint->channels;
       for (int c = 0; c < 3 && rotates; c++) joint->channel[joint->channels++] = turns[c];
       for (int c = 0; c < 4; c++) joint->frame[c] = 0;
@@ -54,16 +55,16 @@ void perp_bvh_plain(const perp_bvh *bvh, perp_bvh *out)
   }
   out->value = perp_pool_alloc(&out->pool, (size_t)out->frames * (size_t)out->channels + 1,
                                sizeof *out->value);
-  for (int k = 0; k < out->frames; k++)
+  for (int frame = 0; frame < out->frames; frame++)
     for (int j = 0; j < out->n; j++) {
       double quat[4], place[3];
-      perp_bvh_pose(bvh, j, k, quat, place);
+      perp_bvh_pose(bvh, j, frame, quat, place);
       if (bvh_turned(&bvh->joint[j])) {
-        perp_bvh_set_pose(out, j, k, quat, place);
+        perp_bvh_set_pose(out, j, frame, quat, place);
         continue;
       }
-      memcpy(out->value + (size_t)k * (size_t)out->channels + out->joint[j].first,
-             bvh->value + (size_t)k * (size_t)bvh->channels + bvh->joint[j].first,
+      memcpy(out->value + (size_t)frame * (size_t)out->channels + out->joint[j].first,
+             bvh->value + (size_t)frame * (size_t)bvh->channels + bvh->joint[j].first,
              (size_t)bvh->joint[j].channels * sizeof *out->value);
     }
 }
@@ -92,8 +93,8 @@ void perp_bvh_write(const perp_bvh *bvh, perp_text *out)
     for (int k = 0; k < 3; k++) bvh_write_number(out, joint->offset[k]);
     if (!joint->end) {
       perp_text_add(out, "\n%*sCHANNELS %d", in + 2, "", joint->channels);
-      for (int c = 0; c < joint->channels; c++)
-        perp_text_add(out, " %s", bvh_words[joint->channel[c]]);
+      for (int channel = 0; channel < joint->channels; channel++)
+        perp_text_add(out, " %s", bvh_words[joint->channel[channel]]);
     }
     perp_text_add(out, "\n");
     open[depth++] = i;
@@ -102,9 +103,9 @@ void perp_bvh_write(const perp_bvh *bvh, perp_text *out)
   perp_text_add(out, "MOTION\nFrames: %d\nFrame Time:", bvh->frames);
   bvh_write_number(out, bvh->frame_time);
   perp_text_add(out, "\n");
-  for (int k = 0; k < bvh->frames; k++) {
-    for (int c = 0; c < bvh->channels; c++)
-      bvh_write_number(out, bvh->value[(size_t)k * (size_t)bvh->channels + (size_t)c]);
+  for (int frame = 0; frame < bvh->frames; frame++) {
+    for (int channel = 0; channel < bvh->channels; channel++)
+      bvh_write_number(out, bvh->value[(size_t)frame * (size_t)bvh->channels + (size_t)channel]);
     perp_text_add(out, "\n");
   }
 }
@@ -163,29 +164,30 @@ static void bvh_angles(const double R[9], const int x[3], int n, double angle[3]
 void perp_bvh_set_pose(perp_bvh *bvh, int joint, int frame, const double quat[4],
                        const double offset[3])
 {
-  const perp_bvh_joint *j = &bvh->joint[joint];
-  double *value = bvh->value + (size_t)frame * (size_t)bvh->channels + j->first;
+  const perp_bvh_joint *bvh_joint = &bvh->joint[joint];
+  double *value = bvh->value + (size_t)frame * (size_t)bvh->channels + bvh_joint->first;
   double R[9], angle[3], last[3] = { 0 };
   int x[3] = { 0, 1, 2 }, at[3], n = 0;
-  for (int c = 0; c < j->channels; c++) {
-    const int k = (int)j->channel[c];
+  for (int channel = 0; channel < bvh_joint->channels; channel++) {
+    const int k = (int)bvh_joint->channel[channel];
     if (k < PERP_BVH_RX) {
-      value[c] = j->parent < 0 ? offset[(k + 1) % 3] - j->offset[k]
-                 : j->placed   ? offset[(k + 1) % 3]
-                               : 0;
+      value[channel] = bvh_joint->parent < 0 ? offset[(k + 1) % 3] - bvh_joint->offset[k]
+                       : bvh_joint->placed   ? offset[(k + 1) % 3]
+                                             : 0;
     } else if (n < 3) {
       x[n] = (k - PERP_BVH_RX + 1) % 3;
-      at[n++] = c;
+      at[n++] = channel;
     }
   }
   if (n == 0) return;
   if (n == 1) x[1] = (x[0] + 1) % 3;
   if (n <= 2) x[2] = 3 - x[0] - x[1];
   double turn[4] = { quat[0], quat[1], quat[2], quat[3] }, half[4];
-  if (perp_dot(4, j->frame, j->frame) > 0) { /* F' q F */
-    const double back[4] = { j->frame[0], -j->frame[1], -j->frame[2], -j->frame[3] };
+  if (perp_dot(4, bvh_joint->frame, bvh_joint->frame) > 0) { /* F' q F */
+    const double back[4] = { bvh_joint->frame[0], -bvh_joint->frame[1], -bvh_joint->frame[2],
+                             -bvh_joint->frame[3] };
     perp_quat_product(back, quat, half);
-    perp_quat_product(half, j->frame, turn);
+    perp_quat_product(half, bvh_joint->frame, turn);
   }
   perp_quat_matrix(turn, R);
   bvh_angles(R, x, n, angle);

@@ -38,10 +38,10 @@ int perp_figure_turns(const perp_figure *figure, const perp_figure_segment *segm
   const int stop = segment->parent >= 0 ? figure->segment[segment->parent].joint : -1;
   int n = 0;
   for (int j = segment->joint; j != stop && j >= 0; j = bvh->joint[j].parent)
-    for (int c = 0; c < bvh->joint[j].channels; c++)
-      if (bvh->joint[j].channel[c] >= PERP_BVH_RX) {
+    for (int channel = 0; channel < bvh->joint[j].channels; channel++)
+      if (bvh->joint[j].channel[channel] >= PERP_BVH_RX) {
         n += j == segment->joint ? 1 : 2; /* of another joint: any rotation */
-        *axis = ((int)bvh->joint[j].channel[c] - PERP_BVH_RX + 1) % 3;
+        *axis = ((int)bvh->joint[j].channel[channel] - PERP_BVH_RX + 1) % 3;
       }
   return n;
 }

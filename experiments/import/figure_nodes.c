@@ -47,8 +47,8 @@ static bool nodes_reference_name(const char *name)
                                        "skeleton", "trajectory", "base" };
   char s[101];
   size_t n = 0;
-  for (const char *c = name; *c != '\0' && n < sizeof s - 1; c++)
-    if (isalpha((unsigned char)*c)) s[n++] = (char)tolower((unsigned char)*c);
+  for (const char *at = name; *at != '\0' && n < sizeof s - 1; at++)
+    if (isalpha((unsigned char)*at)) s[n++] = (char)tolower((unsigned char)*at);
   s[n] = '\0';
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strstr(s, words[i]) != NULL) return true;
@@ -68,8 +68,8 @@ static void nodes_place(const perp_bvh *bvh, int joint, double place[3])
   perp_bvh_pose(bvh, joint, -1, quat, place);
   if (!bvh->joint[joint].placed || bvh->frames == 0) return;
   memset(place, 0, 3 * sizeof *place);
-  for (int k = 0; k < bvh->frames; k++) {
-    perp_bvh_pose(bvh, joint, k, quat, now);
+  for (int frame = 0; frame < bvh->frames; frame++) {
+    perp_bvh_pose(bvh, joint, frame, quat, now);
     for (int c = 0; c < 3; c++) place[c] += now[c] / bvh->frames;
   }
 }
@@ -80,8 +80,8 @@ static bool nodes_slides(const perp_bvh *bvh, int joint, double by)
   double quat[4], first[3], now[3];
   if (!bvh->joint[joint].placed || bvh->frames == 0) return false;
   perp_bvh_pose(bvh, joint, 0, quat, first);
-  for (int k = 1; k < bvh->frames; k++) {
-    perp_bvh_pose(bvh, joint, k, quat, now);
+  for (int frame = 1; frame < bvh->frames; frame++) {
+    perp_bvh_pose(bvh, joint, frame, quat, now);
     for (int c = 0; c < 3; c++) now[c] -= first[c];
     if (nodes_length(now) > by) return true;
   }

@@ -29,8 +29,8 @@ static double said_stretch(const perp_bvh *bvh, int joint)
 {
   double mean[3] = { 0 }, quat[4], place[3], most = 0;
   for (int pass = 0; pass < 2; pass++)
-    for (int k = 0; k < bvh->frames; k++) {
-      perp_bvh_pose(bvh, joint, k, quat, place);
+    for (int frame = 0; frame < bvh->frames; frame++) {
+      perp_bvh_pose(bvh, joint, frame, quat, place);
       for (int c = 0; c < 3; c++) {
         if (pass == 0) mean[c] += place[c] / bvh->frames;
         place[c] -= mean[c];

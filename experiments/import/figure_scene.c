@@ -285,7 +285,7 @@ static void figure_inertia(const perp_figure_segment *segment, double height, do
 static void figure_shapes(figure_writer *writer, int segment)
 {
   const perp_figure *figure = writer->f;
-  const perp_figure_segment *s = &figure->segment[segment];
+  const perp_figure_segment *figure_segment = &figure->segment[segment];
   bool first = true;
   fputs(", shape: [", writer->out);
   for (int j = 1; j < figure->bvh->n; j++) {
@@ -293,7 +293,7 @@ static void figure_shapes(figure_writer *writer, int segment)
     double quat[4], at[3];
     const double *d = figure->nodes.bone[j];
     const double length = sqrt(perp_dot(3, d, d));
-    for (int k = 0; k < 3; k++) at[k] = 0.5 * d[k] - s->centre[k];
+    for (int k = 0; k < 3; k++) at[k] = 0.5 * d[k] - figure_segment->centre[k];
     fprintf(writer->out, "%s\n      { kind: %s, group: 1, radius: k * ", first ? "" : ",",
             length > 1e-3 * figure->height ? "capsule" : "sphere");
     figure_digits(writer, writer->radius[segment]);
@@ -562,10 +562,10 @@ bool perp_figure_scene(perp_diag *diag, const perp_figure_source *source, perp_t
   fputs("] }\n", writer.out);
   figure_motion(&writer);
   perp_memory_stream_close(writer.out);
-  for (const char *s = writer.said.n > 0 ? writer.said.s : ""; *s != '\0'; s += *s == '\n') {
-    perp_text_add(scene, "# %.*s\n", (int)strcspn(s, "\n"), s);
-    *lost += strncmp(s, "lost:", 5) == 0;
-    s += strcspn(s, "\n");
+  for (const char *at = writer.said.n > 0 ? writer.said.s : ""; *at != '\0'; at += *at == '\n') {
+    perp_text_add(scene, "# %.*s\n", (int)strcspn(at, "\n"), at);
+    *lost += strncmp(at, "lost:", 5) == 0;
+    at += strcspn(at, "\n");
   }
   perp_text_put(scene, text, size);
   *said = writer.said;

@@ -87,17 +87,17 @@ static const struct {
   { "hips", PERP_FIGURE_PELVIS },       { "buttock", PERP_FIGURE_PELVIS },
 };
 
-static bool figure_begins(const char *s, const char *with)
+static bool figure_begins(const char *text, const char *with)
 {
-  return strncmp(s, with, strlen(with)) == 0;
+  return strncmp(text, with, strlen(with)) == 0;
 }
 
 int perp_figure_class_of(const char *name, int *side)
 {
   char s[101];
   size_t n = 0;
-  for (const char *c = name; *c != '\0' && n < sizeof s - 1; c++)
-    if (isalnum((unsigned char)*c)) s[n++] = (char)tolower((unsigned char)*c);
+  for (const char *at = name; *at != '\0' && n < sizeof s - 1; at++)
+    if (isalnum((unsigned char)*at)) s[n++] = (char)tolower((unsigned char)*at);
   s[n] = '\0';
   /* "LeftFoot", "Foot_L", "lFoot" */
   const bool small = name[0] != '\0' && isupper((unsigned char)name[1]);

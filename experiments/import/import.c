@@ -30,7 +30,7 @@ bool perp_import_is_figure(const char *path)
 
 void perp_import_free(perp_import *import)
 {
-  for (int i = 0; i < import->n_files; i++) free(import->file[i]);
+  for (int file = 0; file < import->n_files; file++) free(import->file[file]);
   free(import->file);
   free(import->scene);
   free(import->said);
@@ -42,8 +42,8 @@ void perp_import_free(perp_import *import)
 static void import_add_file(perp_import *import, const char *path)
 {
   char *whole = realpath(path, NULL);
-  for (int i = 0; whole != NULL && i < import->n_files; i++)
-    if (strcmp(import->file[i], whole) == 0) {
+  for (int file = 0; whole != NULL && file < import->n_files; file++)
+    if (strcmp(import->file[file], whole) == 0) {
       free(whole);
       return;
     }
@@ -60,12 +60,12 @@ static void import_refuse(perp_diag *diag, const char *path, const char *text, i
                           const char *error, const char *hint)
 {
   const perp_source src = { path, text };
-  const char *s = text;
+  const char *at = text;
   int lines = 1;
-  for (; lines < line && (s = strchr(s, '\n')) != NULL; s++) lines++;
+  for (; lines < line && (at = strchr(at, '\n')) != NULL; at++) lines++;
   const perp_node place = { .src = &src,
                             .line = lines - 1,
-                            .column = line > 0 && s != NULL ? (int)strspn(s, " \t") : 0 };
+                            .column = line > 0 && at != NULL ? (int)strspn(at, " \t") : 0 };
   perp_diag_error(diag, &place, 0, hint[0] != '\0' ? hint : NULL, "%s", error);
 }
 

@@ -70,11 +70,11 @@ void perp_markers_write(const perp_bvh *bvh, perp_text *out)
     for (int m = 0; m < 9 && !bvh->joint[i].end; m++)
       perp_text_add(out, ", %s.%d.%c", bvh->joint[i].name, m / 3 + 1, "xyz"[m % 3]);
   perp_text_add(out, "\n");
-  for (int k = 0; k < bvh->frames; k++) {
-    markers_put(out, "", k * bvh->frame_time);
+  for (int frame = 0; frame < bvh->frames; frame++) {
+    markers_put(out, "", frame * bvh->frame_time);
     for (int i = 0; i < bvh->n; i++) {
       double quat[4], offset[3], R[9];
-      perp_bvh_pose(bvh, i, k, quat, offset);
+      perp_bvh_pose(bvh, i, frame, quat, offset);
       markers_world(bvh, i, quat, offset, p, q);
       if (bvh->joint[i].end) continue;
       perp_quat_matrix(q[i], R);
@@ -108,55 +108,55 @@ typedef struct markers {
 } markers;
 
 __attribute__((format(printf, 4, 5))) static bool
-markers_wrong(const markers *w, int line, const char *hint, const char *fmt, ...)
+markers_wrong(const markers *work, int line, const char *hint, const char *fmt, ...)
 {
   va_list ap;
   va_start(ap, fmt);
-  perp_diag_line(w->diag, &w->src, line, 0, hint, fmt, ap);
+  perp_diag_line(work->diag, &work->src, line, 0, hint, fmt, ap);
   va_end(ap);
   return false;
 }
 
-static int markers_find(const markers *w, const char *name, size_t length)
+static int markers_find(const markers *work, const char *name, size_t length)
 {
-  for (int i = 0; i < w->n; i++)
-    if (strlen(w->marker[i].name) == length && strncmp(w->marker[i].name, name, length) == 0)
+  for (int i = 0; i < work->n; i++)
+    if (strlen(work->marker[i].name) == length && strncmp(work->marker[i].name, name, length) == 0)
       return i;
   return -1;
 }
 
 /* "# place JOINT.1: x y z" */
-static bool markers_place(markers *w, const char *s, const char *end, int line)
+static bool markers_place(markers *work, const char *text, const char *end, int line)
 {
   marker m = { .joint = -1, .placed = true };
-  const char *colon = memchr(s, ':', (size_t)(end - s));
-  const size_t length = colon != NULL ? (size_t)(colon - s) : 0;
+  const char *colon = memchr(text, ':', (size_t)(end - text));
+  const size_t length = colon != NULL ? (size_t)(colon - text) : 0;
   if (length == 0 || length >= sizeof m.name)
-    return markers_wrong(w, line, "# place JOINT.1: 10 0 0",
+    return markers_wrong(work, line, "# place JOINT.1: 10 0 0",
                          "the place of a marker needs its name");
-  memcpy(m.name, s, length);
+  memcpy(m.name, text, length);
   char joint[MARKERS_NAME], *dot;
   memcpy(joint, m.name, sizeof joint);
   dot = strrchr(joint, '.');
   if (dot != NULL) *dot = '\0';
-  m.joint = dot != NULL ? perp_bvh_find(w->skeleton, joint) : -1;
+  m.joint = dot != NULL ? perp_bvh_find(work->skeleton, joint) : -1;
   if (m.joint < 0)
-    return markers_wrong(w, line, "name markers JOINT.1, JOINT.2, ...",
+    return markers_wrong(work, line, "name markers JOINT.1, JOINT.2, ...",
                          "the skeleton has no joint for the marker '%s'", m.name);
-  if (markers_find(w, m.name, length) >= 0)
-    return markers_wrong(w, line, NULL, "the marker '%s' has two places", m.name);
+  if (markers_find(work, m.name, length) >= 0)
+    return markers_wrong(work, line, NULL, "the marker '%s' has two places", m.name);
   const char *at = colon + 1;
   for (int c = 0; c < 3; c++) {
     const char *next = perp_real_at(at, &m.s[markers_axis(c)]);
     if (next == NULL || next > end || !isfinite(m.s[markers_axis(c)]))
-      return markers_wrong(w, line, "# place JOINT.1: 10 0 0",
+      return markers_wrong(work, line, "# place JOINT.1: 10 0 0",
                            "the place of the marker '%s' needs three numbers", m.name);
     at = next;
   }
-  if (w->n == MARKERS_MOST)
-    return markers_wrong(w, line, NULL, "there are more than %d markers", MARKERS_MOST);
-  w->marker = perp_pool_grown(&w->pool, w->marker, w->n, sizeof *w->marker);
-  w->marker[w->n++] = m;
+  if (work->n == MARKERS_MOST)
+    return markers_wrong(work, line, NULL, "there are more than %d markers", MARKERS_MOST);
+  work->marker = perp_pool_grown(&work->pool, work->marker, work->n, sizeof *work->marker);
+  work->marker[work->n++] = m;
   return true;
 }
 
@@ -172,90 +172,95 @@ static const char *markers_cell(const char *s, const char *end, size_t *length, 
 }
 
 /* The names of the columns: which place of a row each has. */
-static bool markers_head(markers *w, const char *s, const char *end, int line, int *columns,
+static bool markers_head(markers *work, const char *text, const char *end, int line, int *columns,
                          int *place)
 {
   size_t length;
-  const char *cell = markers_cell(s, end, &length, &s);
+  const char *cell = markers_cell(text, end, &length, &text);
   if (length < 1 || cell[0] != 't')
-    return markers_wrong(w, line, "t [s], JOINT.1.x, JOINT.1.y, ...",
+    return markers_wrong(work, line, "t [s], JOINT.1.x, JOINT.1.y, ...",
                          "the first column must be the time, t [s]");
-  for (*columns = 0; s < end;) {
-    cell = markers_cell(s, end, &length, &s);
+  for (*columns = 0; text < end;) {
+    cell = markers_cell(text, end, &length, &text);
     const char *axis = length > 2 ? strchr("xyz", cell[length - 1]) : NULL;
-    const int m = axis != NULL && cell[length - 2] == '.' ? markers_find(w, cell, length - 2) : -1;
+    const int m = axis != NULL && cell[length - 2] == '.' ? markers_find(work, cell, length - 2)
+                                                          : -1;
     if (m < 0 || *columns == 3 * MARKERS_MOST)
-      return markers_wrong(w, line, "say where it is on its joint: # place JOINT.1: 10 0 0",
+      return markers_wrong(work, line, "say where it is on its joint: # place JOINT.1: 10 0 0",
                            "'%.*s' is no coordinate of a marker that has a place", (int)length,
                            cell);
     const int at = 3 * m + markers_axis((int)(axis - "xyz"));
     for (int k = 0; k < *columns; k++)
       if (place[k] == at)
-        return markers_wrong(w, line, NULL, "column '%.*s' is there twice", (int)length, cell);
+        return markers_wrong(work, line, NULL, "column '%.*s' is there twice", (int)length, cell);
     place[(*columns)++] = at;
   }
-  return *columns == 3 * w->n ||
-         markers_wrong(w, line, "write .x, .y and .z of each marker",
+  return *columns == 3 * work->n ||
+         markers_wrong(work, line, "write .x, .y and .z of each marker",
                        "%d markers have places, and %d columns of them are here: three of each "
                        "are needed",
-                       w->n, *columns);
+                       work->n, *columns);
 }
 
-static bool markers_row(markers *w, const char *s, const char *end, int line, int columns,
+static bool markers_row(markers *work, const char *text, const char *end, int line, int columns,
                         const int *place)
 {
   size_t length;
-  w->t = perp_pool_grown(&w->pool, w->t, w->rows, sizeof *w->t);
-  w->x = perp_pool_grown(&w->pool, w->x, w->rows, (size_t)(3 * w->n) * sizeof *w->x);
-  double *x = w->x + (size_t)w->rows * (size_t)(3 * w->n);
+  work->t = perp_pool_grown(&work->pool, work->t, work->rows, sizeof *work->t);
+  work->x = perp_pool_grown(&work->pool, work->x, work->rows,
+                            (size_t)(3 * work->n) * sizeof *work->x);
+  double *x = work->x + (size_t)work->rows * (size_t)(3 * work->n);
   for (int k = -1; k < columns; k++) {
-    const bool none = s >= end;
-    const char *cell = markers_cell(s, end, &length, &s);
+    const bool none = text >= end;
+    const char *cell = markers_cell(text, end, &length, &text);
     double value = (double)NAN;
     const char *stop = length > 0 ? perp_real_at(cell, &value) : cell;
     if ((length > 0 && (stop != cell + length || !isfinite(value))) || (k < 0 && length == 0) ||
         (none && k < columns - 1))
-      return markers_wrong(w, line, "leave the fields of hidden markers empty",
+      return markers_wrong(work, line, "leave the fields of hidden markers empty",
                            "field %d is not a number: '%.*s'", k + 2, (int)length, cell);
-    *(k < 0 ? &w->t[w->rows] : &x[place[k]]) = value;
+    *(k < 0 ? &work->t[work->rows] : &x[place[k]]) = value;
   }
-  if (s < end) return markers_wrong(w, line, NULL, "there are more fields than columns");
-  w->rows++;
+  if (text < end) return markers_wrong(work, line, NULL, "there are more fields than columns");
+  work->rows++;
   return true;
 }
 
 /* Equal steps of time, which a BVH has. */
-static bool markers_times(const markers *w, int line)
+static bool markers_times(const markers *work, int line)
 {
-  if (w->rows < 2) return markers_wrong(w, line, NULL, "two rows of markers or more are needed");
-  const double h = (w->t[w->rows - 1] - w->t[0]) / (w->rows - 1);
-  for (int k = 0; k < w->rows; k++)
-    if (!(h > 0) || fabs(w->t[k] - w->t[0] - k * h) > 1e-3 * h)
-      return markers_wrong(w, line, "resample the markers",
-                           "the times of rows must be equally apart: row %d is at %g s", k + 1,
-                           w->t[k]);
+  if (work->rows < 2)
+    return markers_wrong(work, line, NULL, "two rows of markers or more are needed");
+  const double h = (work->t[work->rows - 1] - work->t[0]) / (work->rows - 1);
+  for (int row = 0; row < work->rows; row++)
+    if (!(h > 0) || fabs(work->t[row] - work->t[0] - row * h) > 1e-3 * h)
+      return markers_wrong(work, line, "resample the markers",
+                           "the times of rows must be equally apart: row %d is at %g s", row + 1,
+                           work->t[row]);
   return true;
 }
 
-static bool markers_read(markers *w)
+static bool markers_read(markers *work)
 {
-  int line = 0, columns = -1, *place = perp_pool_alloc(&w->pool, 3 * MARKERS_MOST, sizeof *place);
+  int line = 0, columns = -1,
+      *place = perp_pool_alloc(&work->pool, 3 * MARKERS_MOST, sizeof *place);
   static const char word[] = "# place ";
-  for (const char *s = w->src.text, *end; *s != '\0'; s = *end != '\0' ? end + 1 : end, line++) {
-    end = s + strcspn(s, "\n");
-    const size_t length = (size_t)(end - s);
-    if (length >= sizeof word - 1 && strncmp(s, word, sizeof word - 1) == 0) {
+  for (const char *at = work->src.text, *end; *at != '\0';
+       at = *end != '\0' ? end + 1 : end, line++) {
+    end = at + strcspn(at, "\n");
+    const size_t length = (size_t)(end - at);
+    if (length >= sizeof word - 1 && strncmp(at, word, sizeof word - 1) == 0) {
       if (columns >= 0)
-        return markers_wrong(w, line, NULL, "places of markers come before the columns");
-      if (!markers_place(w, s + sizeof word - 1, end, line)) return false;
+        return markers_wrong(work, line, NULL, "places of markers come before the columns");
+      if (!markers_place(work, at + sizeof word - 1, end, line)) return false;
       continue;
     }
-    if (length == 0 || s[0] == '#' || s[strspn(s, " \t\r")] == '\n') continue;
-    if (columns < 0 ? !markers_head(w, s, end, line, &columns, place)
-                    : !markers_row(w, s, end, line, columns, place))
+    if (length == 0 || at[0] == '#' || at[strspn(at, " \t\r")] == '\n') continue;
+    if (columns < 0 ? !markers_head(work, at, end, line, &columns, place)
+                    : !markers_row(work, at, end, line, columns, place))
       return false;
   }
-  return markers_times(w, line > 0 ? line - 1 : 0);
+  return markers_times(work, line > 0 ? line - 1 : 0);
 }
 
 /* ---- fitting ---- */
@@ -316,34 +321,34 @@ static bool markers_rotation(double S[3][3], double quat[4])
 }
 
 /* Pose of a joint in frame k, whose parent has p, q; false after a message. */
-static bool markers_joint(const markers *w, int joint, int k, double (*p)[3], double (*q)[4],
+static bool markers_joint(const markers *work, int joint, int k, double (*p)[3], double (*q)[4],
                           perp_bvh *out)
 {
   const bool root = out->joint[joint].parent < 0;
-  const double *x = w->x + (size_t)k * (size_t)(3 * w->n);
+  const double *x = work->x + (size_t)k * (size_t)(3 * work->n);
   double from[3] = { 0 }, to[3] = { 0 }, S[3][3] = { { 0 } }, one[4] = { 1 }, quat[4], offset[3];
   int seen = 0;
   perp_bvh_pose(out, joint, -1, quat, offset);
   markers_world(out, joint, one, offset, p, q); /* its place, with the orientation of its parent */
   if (!root) memcpy(to, p[joint], sizeof to);
-  for (int m = 0; m < w->n; m++) {
+  for (int m = 0; m < work->n; m++) {
     const double *y = x + (ptrdiff_t)3 * m;
-    if (w->marker[m].joint != joint || isnan(y[0] + y[1] + y[2])) continue;
+    if (work->marker[m].joint != joint || isnan(y[0] + y[1] + y[2])) continue;
     seen++;
-    for (int c = 0; c < 3 && root; c++) from[c] += w->marker[m].s[c], to[c] += y[c];
+    for (int c = 0; c < 3 && root; c++) from[c] += work->marker[m].s[c], to[c] += y[c];
   }
   for (int c = 0; c < 3 && root && seen > 0; c++) from[c] /= seen, to[c] /= seen;
-  for (int m = 0; m < w->n; m++) {
+  for (int m = 0; m < work->n; m++) {
     const double *y = x + (ptrdiff_t)3 * m;
-    if (w->marker[m].joint != joint || isnan(y[0] + y[1] + y[2])) continue;
+    if (work->marker[m].joint != joint || isnan(y[0] + y[1] + y[2])) continue;
     for (int i = 0; i < 3; i++)
-      for (int j = 0; j < 3; j++) S[i][j] += (w->marker[m].s[i] - from[i]) * (y[j] - to[j]);
+      for (int j = 0; j < 3; j++) S[i][j] += (work->marker[m].s[i] - from[i]) * (y[j] - to[j]);
   }
   double turn[4], back[4];
   if (seen < (root ? 3 : 2) || !markers_rotation(S, turn)) {
-    perp_diag_error(w->diag, NULL, 0, "add markers that are not on one line with the joint",
+    perp_diag_error(work->diag, NULL, 0, "add markers that are not on one line with the joint",
                     "%s: the markers of '%s' at %g s do not determine its rotation (%d visible)",
-                    w->src.name, out->joint[joint].name, w->t[k], seen);
+                    work->src.name, out->joint[joint].name, work->t[k], seen);
     return false;
   }
   if (root) {
@@ -363,17 +368,17 @@ static bool markers_joint(const markers *w, int joint, int k, double (*p)[3], do
   return true;
 }
 
-static double markers_left(const markers *w, int k, double (*p)[3], double (*q)[4], int *count)
+static double markers_left(const markers *work, int k, double (*p)[3], double (*q)[4], int *count)
 {
   double sum = 0;
-  for (int m = 0; m < w->n; m++) {
-    const double *y = w->x + (size_t)k * (size_t)(3 * w->n) + (ptrdiff_t)3 * m;
+  for (int m = 0; m < work->n; m++) {
+    const double *y = work->x + (size_t)k * (size_t)(3 * work->n) + (ptrdiff_t)3 * m;
     double R[9], arm[3];
     if (isnan(y[0] + y[1] + y[2])) continue;
-    perp_quat_matrix(q[w->marker[m].joint], R);
-    perp_turn(3, R, w->marker[m].s, arm);
+    perp_quat_matrix(q[work->marker[m].joint], R);
+    perp_turn(3, R, work->marker[m].s, arm);
     for (int c = 0; c < 3; c++) {
-      const double off = p[w->marker[m].joint][c] + arm[c] - y[c];
+      const double off = p[work->marker[m].joint][c] + arm[c] - y[c];
       sum += off * off;
     }
     ++*count;
@@ -384,25 +389,26 @@ static double markers_left(const markers *w, int k, double (*p)[3], double (*q)[
 bool perp_markers_fit(perp_diag *diag, const char *path, const char *text, const perp_bvh *skeleton,
                       perp_bvh *out, double *error)
 {
-  markers w = { .diag = diag, .src = { path, text }, .skeleton = skeleton };
+  markers work = { .diag = diag, .src = { path, text }, .skeleton = skeleton };
   double p[PERP_BVH_JOINTS][3], q[PERP_BVH_JOINTS][4], sum = 0;
   int count = 0;
   *out = (perp_bvh){ .n = 0 };
-  bool good = markers_read(&w);
-  if (good) perp_bvh_like(skeleton, w.rows, (w.t[w.rows - 1] - w.t[0]) / (w.rows - 1), out);
-  for (int k = 0; good && k < w.rows; k++) {
+  bool good = markers_read(&work);
+  if (good)
+    perp_bvh_like(skeleton, work.rows, (work.t[work.rows - 1] - work.t[0]) / (work.rows - 1), out);
+  for (int row = 0; good && row < work.rows; row++) {
     for (int i = 0; good && i < out->n; i++)
       if (!out->joint[i].end && out->joint[i].channels > 0) {
-        good = markers_joint(&w, i, k, p, q, out);
+        good = markers_joint(&work, i, row, p, q, out);
       } else {
         double quat[4], offset[3];
-        perp_bvh_pose(out, i, k, quat, offset);
+        perp_bvh_pose(out, i, row, quat, offset);
         markers_world(out, i, quat, offset, p, q);
       }
-    if (good) sum += markers_left(&w, k, p, q, &count);
+    if (good) sum += markers_left(&work, row, p, q, &count);
   }
   if (!good) perp_bvh_free(out);
   *error = count > 0 ? sqrt(sum / count) : 0;
-  perp_pool_free(&w.pool);
+  perp_pool_free(&work.pool);
   return good;
 }

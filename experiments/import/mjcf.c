@@ -31,12 +31,12 @@ static void mjcf_total_mass(mjcf *mj)
 {
   perp_robot *robot = mj->robot;
   double sum = 0;
-  for (int b = 1; b < robot->n_bodies; b++) sum += robot->body[b].mass;
+  for (int body = 1; body < robot->n_bodies; body++) sum += robot->body[body].mass;
   if (!(mj->compiler->total_mass > 0) || !(sum > 0)) return;
   const double scale = mj->compiler->total_mass / sum;
-  for (int b = 1; b < robot->n_bodies; b++) {
-    robot->body[b].mass *= scale;
-    for (int i = 0; i < 9; i++) robot->body[b].inertia[i] *= scale;
+  for (int body = 1; body < robot->n_bodies; body++) {
+    robot->body[body].mass *= scale;
+    for (int i = 0; i < 9; i++) robot->body[body].inertia[i] *= scale;
   }
 }
 

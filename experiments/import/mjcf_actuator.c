@@ -20,27 +20,27 @@ typedef struct actuator_general {
 
 static const char actuator_filter[] = "an activation state (a filter)";
 
-static void actuator_set_general(perp_robot *robot, const xmlNode *node, actuator_general *g)
+static void actuator_set_general(perp_robot *robot, const xmlNode *node, actuator_general *general)
 {
   static const char
       *const gains[] = { "fixed", "affine", "muscle", "user", "dcmotor", NULL },
              *const biases[] = { "none", "affine", "muscle", "user", "dcmotor", NULL },
              *const dynamics[] = { "none",   "integrator", "filter",  "filterexact",
                                    "muscle", "user",       "dcmotor", NULL };
-  const int gain = perp_xml_word(robot, node, "gaintype", gains, (int)g->gain),
-            bias = perp_xml_word(robot, node, "biastype", biases, (int)g->bias),
+  const int gain = perp_xml_word(robot, node, "gaintype", gains, (int)general->gain),
+            bias = perp_xml_word(robot, node, "biastype", biases, (int)general->bias),
             dynamic = perp_xml_word(robot, node, "dyntype", dynamics, -1);
   int n;
-  g->gain = gain > 2 ? GAIN_OTHER : (actuator_gain)gain;
-  g->bias = bias > 2 ? BIAS_OTHER : (actuator_bias)bias;
+  general->gain = gain > 2 ? GAIN_OTHER : (actuator_gain)gain;
+  general->bias = bias > 2 ? BIAS_OTHER : (actuator_bias)bias;
   if (dynamic >= 0)
-    g->beyond = dynamic == 0
-                    ? NULL
-                    : perp_pool_printf(&robot->pool, "an activation state (%s)", dynamics[dynamic]);
+    general->beyond = dynamic == 0 ? NULL
+                                   : perp_pool_printf(&robot->pool, "an activation state (%s)",
+                                                      dynamics[dynamic]);
   const double *v = perp_xml_list(robot, node, "gainprm", &n);
-  for (int i = 0; i < n && i < 3; i++) g->gain_prm[i] = v[i];
+  for (int i = 0; i < n && i < 3; i++) general->gain_prm[i] = v[i];
   v = perp_xml_list(robot, node, "biasprm", &n);
-  for (int i = 0; i < n && i < 3; i++) g->bias_prm[i] = v[i];
+  for (int i = 0; i < n && i < 3; i++) general->bias_prm[i] = v[i];
 }
 
 static bool actuator_number(perp_robot *robot, const xmlNode *node, const char *key, double *v)
@@ -48,52 +48,52 @@ static bool actuator_number(perp_robot *robot, const xmlNode *node, const char *
   return perp_xml_numbers(robot, node, key, 1, 1, v) == 1;
 }
 
-static void actuator_set_position(perp_robot *robot, const xmlNode *node, actuator_general *g)
+static void actuator_set_position(perp_robot *robot, const xmlNode *node, actuator_general *general)
 {
-  double kp = g->gain_prm[0], kv, ratio, time;
+  double kp = general->gain_prm[0], kv, ratio, time;
   actuator_number(robot, node, "kp", &kp);
-  g->gain = GAIN_FIXED;
-  g->bias = BIAS_AFFINE;
-  g->gain_prm[0] = kp;
-  g->bias_prm[1] = -kp;
-  if (actuator_number(robot, node, "kv", &kv)) g->bias_prm[2] = -kv;
-  if (actuator_number(robot, node, "dampratio", &ratio)) g->bias_prm[2] = ratio;
+  general->gain = GAIN_FIXED;
+  general->bias = BIAS_AFFINE;
+  general->gain_prm[0] = kp;
+  general->bias_prm[1] = -kp;
+  if (actuator_number(robot, node, "kv", &kv)) general->bias_prm[2] = -kv;
+  if (actuator_number(robot, node, "dampratio", &ratio)) general->bias_prm[2] = ratio;
   if (actuator_number(robot, node, "timeconst", &time))
-    g->beyond = time > 0 ? actuator_filter : NULL;
-  actuator_number(robot, node, "inheritrange", &g->inherit);
+    general->beyond = time > 0 ? actuator_filter : NULL;
+  actuator_number(robot, node, "inheritrange", &general->inherit);
 }
 
 /* What an element of any kind says about the parameters. */
-static void actuator_apply(perp_robot *robot, const xmlNode *node, actuator_general *g)
+static void actuator_apply(perp_robot *robot, const xmlNode *node, actuator_general *general)
 {
   const actuator_general plain = { .gain = GAIN_FIXED };
   double v = 0;
   if (perp_xml_is(node, "general"))
-    actuator_set_general(robot, node, g);
+    actuator_set_general(robot, node, general);
   else if (perp_xml_is(node, "motor")) {
-    *g = plain;
-    g->gain_prm[0] = 1;
+    *general = plain;
+    general->gain_prm[0] = 1;
   } else if (perp_xml_is(node, "position"))
-    actuator_set_position(robot, node, g);
+    actuator_set_position(robot, node, general);
   else if (perp_xml_is(node, "intvelocity")) {
-    actuator_set_position(robot, node, g);
-    g->beyond = "an activation state (an integrator)";
+    actuator_set_position(robot, node, general);
+    general->beyond = "an activation state (an integrator)";
   } else if (perp_xml_is(node, "velocity")) {
-    v = g->gain_prm[0];
+    v = general->gain_prm[0];
     actuator_number(robot, node, "kv", &v);
-    *g = plain;
-    g->bias = BIAS_AFFINE;
-    g->gain_prm[0] = v;
-    g->bias_prm[2] = -v;
+    *general = plain;
+    general->bias = BIAS_AFFINE;
+    general->gain_prm[0] = v;
+    general->bias_prm[2] = -v;
   } else if (perp_xml_is(node, "damper")) {
     actuator_number(robot, node, "kv", &v);
-    *g = plain;
-    g->gain = GAIN_AFFINE;
-    g->gain_prm[2] = -v;
+    *general = plain;
+    general->gain = GAIN_AFFINE;
+    general->gain_prm[2] = -v;
   } else if (perp_xml_is(node, "adhesion"))
-    *g = plain;
+    *general = plain;
   else
-    g->beyond = perp_pool_printf(&robot->pool, "the force of a %s", node->name);
+    general->beyond = perp_pool_printf(&robot->pool, "the force of a %s", node->name);
 }
 
 /* Inertia of the motion of one joint alone, from the drawn pose, with its armature. */
@@ -126,7 +126,7 @@ static double actuator_inertia(const perp_robot *robot, int j)
 }
 
 /* Which element it drives. */
-static bool actuator_where(mjcf *mj, const mjcf_element *e, perp_robot_actuator *actuator)
+static bool actuator_where(mjcf *mj, const mjcf_element *element, perp_robot_actuator *actuator)
 {
   static const struct {
     const char *key;
@@ -136,39 +136,39 @@ static bool actuator_where(mjcf *mj, const mjcf_element *e, perp_robot_actuator 
                { "cranksite", PERP_ROBOT_AT_CRANK }, { "site", PERP_ROBOT_AT_SITE },
                { "body", PERP_ROBOT_AT_BODY } };
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-    const char *name = perp_xml_text(mj->robot, e->node, keys[i].key);
+    const char *name = perp_xml_text(mj->robot, element->node, keys[i].key);
     if (name == NULL) continue;
     mjcf_table *table = keys[i].at == PERP_ROBOT_AT_JOINT    ? &mj->joints
                         : keys[i].at == PERP_ROBOT_AT_TENDON ? &mj->tendons
                         : keys[i].at == PERP_ROBOT_AT_BODY   ? &mj->bodies
                                                              : &mj->sites;
     static const char *const kinds[] = { "joint", "tendon", "site", "site", "body" };
-    const int id = mjcf_reference(mj, table, e->node, keys[i].key, kinds[keys[i].at]);
+    const int id = mjcf_reference(mj, table, element->node, keys[i].key, kinds[keys[i].at]);
     actuator->at = keys[i].at;
     actuator->whose = name;
     actuator->target = keys[i].at <= PERP_ROBOT_AT_TENDON ? id : -1;
     return id >= 0;
   }
-  if (!((const mjcf_source *)e->node->_private)->attached)
-    perp_xml_refuse(mj->robot, e->node, "write joint=\"NAME\"", "actuator '%s' drives nothing",
-                    actuator->name);
+  if (!((const mjcf_source *)element->node->_private)->attached)
+    perp_xml_refuse(mj->robot, element->node, "write joint=\"NAME\"",
+                    "actuator '%s' drives nothing", actuator->name);
   return false;
 }
 
-static void actuator_limits(const mjcf_element *e, const actuator_general *general,
+static void actuator_limits(const mjcf_element *element, const actuator_general *general,
                             perp_robot_actuator *own)
 {
-  perp_robot *robot = e->mj->robot;
-  mjcf_numbers(e, "ctrlrange", 2, 2, own->ctrl_range);
-  own->ctrl_limited = mjcf_limited(e, "ctrllimited", "ctrlrange", own->ctrl_range);
-  mjcf_numbers(e, "forcerange", 2, 2, own->force);
-  own->force_limited = mjcf_limited(e, "forcelimited", "forcerange", own->force);
-  if (general->inherit > 0 && own->target >= 0 && mjcf_with(e, "ctrlrange") == NULL) {
+  perp_robot *robot = element->mj->robot;
+  mjcf_numbers(element, "ctrlrange", 2, 2, own->ctrl_range);
+  own->ctrl_limited = mjcf_limited(element, "ctrllimited", "ctrlrange", own->ctrl_range);
+  mjcf_numbers(element, "forcerange", 2, 2, own->force);
+  own->force_limited = mjcf_limited(element, "forcelimited", "forcerange", own->force);
+  if (general->inherit > 0 && own->target >= 0 && mjcf_with(element, "ctrlrange") == NULL) {
     const bool tendon = own->at == PERP_ROBOT_AT_TENDON;
     const double *range = tendon ? robot->tendon[own->target].range
                                  : robot->joint[own->target].range;
     if (!(range[0] < range[1])) {
-      perp_xml_refuse(robot, e->node, "write a range for it, or a ctrlrange",
+      perp_xml_refuse(robot, element->node, "write a range for it, or a ctrlrange",
                       "actuator '%s' inherits the range of %s '%s', which has none", own->name,
                       tendon ? "tendon" : "joint", own->whose);
       return;
@@ -194,21 +194,21 @@ static void actuator_single(const perp_robot *robot, perp_robot_actuator *own)
 static void actuator_one(mjcf *mj, const xmlNode *node)
 {
   perp_robot *robot = mj->robot;
-  const mjcf_element e = mjcf_layers(mj, node, "actuator", NULL);
+  const mjcf_element element = mjcf_layers(mj, node, "actuator", NULL);
   actuator_general general = { .gain_prm = { 1 } };
   const char *name = perp_xml_text(robot, node, "name");
   perp_robot_actuator own = { .name = name != NULL ? name : "", .target = -1, .whose = "" };
   double gear[6] = { 1 }, v = 0;
-  for (int i = e.n - 1; i >= 0; i--) actuator_apply(robot, e.layer[i], &general);
-  if (perp_robot_refused(robot) || !actuator_where(mj, &e, &own)) return;
-  const int group = mjcf_integer(&e, "group", 0);
+  for (int i = element.n - 1; i >= 0; i--) actuator_apply(robot, element.layer[i], &general);
+  if (perp_robot_refused(robot) || !actuator_where(mj, &element, &own)) return;
+  const int group = mjcf_integer(&element, "group", 0);
   if (group >= 0 && group <= 30 && (mj->groups_off >> group & 1) != 0) {
     perp_robot_note(robot, "actuator %s is disabled (actuatorgroupdisable)", own.name);
     return;
   }
-  mjcf_numbers(&e, "gear", 1, 6, gear);
+  mjcf_numbers(&element, "gear", 1, 6, gear);
   own.gear = gear[0];
-  actuator_limits(&e, &general, &own);
+  actuator_limits(&element, &general, &own);
   actuator_single(robot, &own);
   const bool jointed = own.at == PERP_ROBOT_AT_JOINT && own.target >= 0;
   own.gain = general.gain_prm[0];
@@ -223,14 +223,14 @@ static void actuator_one(mjcf *mj, const xmlNode *node)
                          : 0;
     own.bias[2] = -2 * own.bias[2] * sqrt(fmax(0, kp * inertia));
   }
-  if (mjcf_number(&e, "delay", 0) > 0) own.beyond = "a delay";
+  if (mjcf_number(&element, "delay", 0) > 0) own.beyond = "a delay";
   if (jointed && robot->joint[own.target].kind >= PERP_ROBOT_SLIDE) {
     perp_robot_joint *joint = &robot->joint[own.target];
-    v = mjcf_number(&e, "armature", 0) * own.gear * own.gear; /* inertia of the motor */
+    v = mjcf_number(&element, "armature", 0) * own.gear * own.gear; /* inertia of the motor */
     joint->armature += v;
-    v = mjcf_number(&e, "damping", 0) * own.gear * own.gear;
+    v = mjcf_number(&element, "damping", 0) * own.gear * own.gear;
     joint->damping += v;
-  } else if (mjcf_number(&e, "armature", 0) != 0 || mjcf_number(&e, "damping", 0) != 0)
+  } else if (mjcf_number(&element, "armature", 0) != 0 || mjcf_number(&element, "damping", 0) != 0)
     perp_robot_lost(robot, "armature and damping of actuator %s: inertia and friction of its motor",
                     own.name);
   mjcf_table_add(mj, &mj->actuators, node, "actuator", name, robot->n_actuators);

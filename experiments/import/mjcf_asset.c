@@ -67,15 +67,15 @@ static const char *asset_path(mjcf *mj, const xmlNode *node, const char *file, c
 /* ---- meshes ---- */
 
 /* Vertices and triangles that the file itself has. */
-static int mesh_inline(mjcf *mj, const mjcf_element *e, const double scale[3])
+static int mesh_inline(mjcf *mj, const mjcf_element *element, const double scale[3])
 {
   perp_robot *robot = mj->robot;
   int n, n_faces;
-  double *v = perp_xml_list(robot, e->node, "vertex", &n),
-         *f = perp_xml_list(robot, e->node, "face", &n_faces);
+  double *v = perp_xml_list(robot, element->node, "vertex", &n),
+         *f = perp_xml_list(robot, element->node, "face", &n_faces);
   if (perp_robot_refused(robot)) return LOST;
   if (n % 3 != 0 || n < 12 || n_faces % 3 != 0) {
-    perp_xml_refuse(robot, e->node, "three numbers of each",
+    perp_xml_refuse(robot, element->node, "three numbers of each",
                     "<mesh> has %d coordinates of vertices "
                     "and %d of triangles",
                     n, n_faces);
@@ -88,28 +88,28 @@ static int mesh_inline(mjcf *mj, const mjcf_element *e, const double scale[3])
   mesh->face = perp_pool_alloc(&robot->pool, (size_t)n_faces + 1, sizeof *mesh->face);
   for (int i = 0; i < n; i++) v[i] *= scale[i % 3];
   const bool mirrored = scale[0] * scale[1] * scale[2] < 0;
-  for (int i = 0; i < n_faces; i++) {
-    const int k = mirrored && i % 3 > 0 ? i + (i % 3 == 1 ? 1 : -1) : i;
-    if (f[i] != floor(f[i]) || f[i] < 0 || f[i] >= mesh->n) {
-      perp_xml_refuse(robot, e->node, "numbers of vertices, from 0",
-                      "a triangle of <mesh> has the vertex %g, of %d", f[i], mesh->n);
+  for (int face = 0; face < n_faces; face++) {
+    const int k = mirrored && face % 3 > 0 ? face + (face % 3 == 1 ? 1 : -1) : face;
+    if (f[face] != floor(f[face]) || f[face] < 0 || f[face] >= mesh->n) {
+      perp_xml_refuse(robot, element->node, "numbers of vertices, from 0",
+                      "a triangle of <mesh> has the vertex %g, of %d", f[face], mesh->n);
       return LOST;
     }
-    mesh->face[k] = (int)f[i];
+    mesh->face[k] = (int)f[face];
   }
   return robot->n_meshes - 1;
 }
 
 /* The frame of the mesh: v := R(refquat)' (v - refpos). */
-static int mesh_moved(mjcf *mj, const mjcf_element *e, int number)
+static int mesh_moved(mjcf *mj, const mjcf_element *element, int number)
 {
   perp_robot *robot = mj->robot;
   double x[3] = { 0 }, quat[4] = { 1 }, R[9];
-  const int moved = mjcf_numbers(e, "refpos", 3, 3, x),
-            turned = mjcf_numbers(e, "refquat", 4, 4, quat);
+  const int moved = mjcf_numbers(element, "refpos", 3, 3, x),
+            turned = mjcf_numbers(element, "refquat", 4, 4, quat);
   if (moved == 0 && turned == 0) return number;
   if (!(quat[0] != 0 || quat[1] != 0 || quat[2] != 0 || quat[3] != 0)) {
-    perp_xml_refuse(robot, e->node, "write a quaternion", "'refquat' of <mesh> is zero");
+    perp_xml_refuse(robot, element->node, "write a quaternion", "'refquat' of <mesh> is zero");
     return number;
   }
   perp_robot_mesh *mesh = perp_robot_add_mesh(robot);
@@ -125,13 +125,13 @@ static int mesh_moved(mjcf *mj, const mjcf_element *e, int number)
   return robot->n_meshes - 1;
 }
 
-static int mesh_load(mjcf *mj, const mjcf_element *e, const char *name)
+static int mesh_load(mjcf *mj, const mjcf_element *element, const char *name)
 {
   perp_robot *robot = mj->robot;
-  const xmlNode *node = e->node;
+  const xmlNode *node = element->node;
   const char *file = perp_xml_text(robot, node, "file");
   double scale[3] = { 1, 1, 1 };
-  mjcf_numbers(e, "scale", 3, 3, scale);
+  mjcf_numbers(element, "scale", 3, 3, scale);
   for (int i = 0; i < 3; i++)
     if (scale[i] == 0)
       perp_xml_refuse(robot, node, "write a factor", "a scale of mesh '%s' is zero", name);
@@ -148,7 +148,7 @@ static int mesh_load(mjcf *mj, const mjcf_element *e, const char *name)
   }
   int number;
   if (file == NULL)
-    number = mesh_inline(mj, e, scale);
+    number = mesh_inline(mj, element, scale);
   else {
     const char *path = asset_path(mj, node, file, mjcf_compiler_of(node)->mesh_folder, "mesh");
     if (path == NULL) return LOST;
@@ -157,7 +157,7 @@ static int mesh_load(mjcf *mj, const mjcf_element *e, const char *name)
     number = mesh != NULL ? (int)(mesh - robot->mesh) : LOST;
   }
   if (perp_robot_refused(robot)) return LOST;
-  return mesh_moved(mj, e, number);
+  return mesh_moved(mj, element, number);
 }
 
 int mjcf_mesh(mjcf *mj, const xmlNode *at, const char *name, perp_robot_inside *inside)
@@ -169,11 +169,12 @@ int mjcf_mesh(mjcf *mj, const xmlNode *at, const char *name, perp_robot_inside *
                     "there is no mesh '%s'", name);
     return LOST;
   }
-  const mjcf_element e = mjcf_layers(mj, mj->mesh_node[k], "mesh", NULL);
-  const perp_robot_inside otherwise = mjcf_compiler_of(e.node)->exact ? PERP_ROBOT_INSIDE_EXACT
-                                                                      : PERP_ROBOT_INSIDE_LEGACY;
-  *inside = (perp_robot_inside)mjcf_word(&e, "inertia", words, (int)otherwise);
-  if (mj->mesh[k] == NOT_LOADED) mj->mesh[k] = mesh_load(mj, &e, name);
+  const mjcf_element element = mjcf_layers(mj, mj->mesh_node[k], "mesh", NULL);
+  const perp_robot_inside otherwise = mjcf_compiler_of(element.node)->exact
+                                          ? PERP_ROBOT_INSIDE_EXACT
+                                          : PERP_ROBOT_INSIDE_LEGACY;
+  *inside = (perp_robot_inside)mjcf_word(&element, "inertia", words, (int)otherwise);
+  if (mj->mesh[k] == NOT_LOADED) mj->mesh[k] = mesh_load(mj, &element, name);
   return mj->mesh[k];
 }
 

@@ -78,7 +78,7 @@ static bool layers_same_kind(const xmlNode *node, const char *kind)
 
 mjcf_element mjcf_layers(mjcf *mj, const xmlNode *node, const char *kind, const char *childclass)
 {
-  mjcf_element e = { .mj = mj, .node = node };
+  mjcf_element element = { .mj = mj, .node = node };
   const char *name = perp_xml_text(mj->robot, node, "class");
   if (name == NULL) name = childclass;
   int class = 0;
@@ -89,85 +89,88 @@ mjcf_element mjcf_layers(mjcf *mj, const xmlNode *node, const char *kind, const 
   }
   int n = 1, most = mj->class[class].n;
   for (int c = class; c >= 0; c = mj->class[c].parent) n += mj->class[c].n;
-  e.layer = perp_pool_alloc(&mj->robot->pool, (size_t)n, sizeof *e.layer);
-  e.layer[e.n++] = node;
+  element.layer = perp_pool_alloc(&mj->robot->pool, (size_t)n, sizeof *element.layer);
+  element.layer[element.n++] = node;
   for (int c = class; c >= 0; most = mj->class[c].parent_n, c = mj->class[c].parent)
     for (int i = most - 1; i >= 0; i--)
-      if (layers_same_kind(mj->class[c].node[i], kind)) e.layer[e.n++] = mj->class[c].node[i];
-  return e;
+      if (layers_same_kind(mj->class[c].node[i], kind))
+        element.layer[element.n++] = mj->class[c].node[i];
+  return element;
 }
 
 /* ---- attributes ---- */
 
-const xmlNode *mjcf_with(const mjcf_element *e, const char *key)
+const xmlNode *mjcf_with(const mjcf_element *element, const char *key)
 {
-  for (int i = 0; i < e->n; i++)
-    if (perp_xml_calls.xmlHasProp(e->layer[i], (const xmlChar *)key) != NULL) return e->layer[i];
+  for (int i = 0; i < element->n; i++)
+    if (perp_xml_calls.xmlHasProp(element->layer[i], (const xmlChar *)key) != NULL)
+      return element->layer[i];
   return NULL;
 }
 
-const char *mjcf_text(const mjcf_element *e, const char *key)
+const char *mjcf_text(const mjcf_element *element, const char *key)
 {
-  const xmlNode *at = mjcf_with(e, key);
-  return at != NULL ? perp_xml_text(e->mj->robot, at, key) : NULL;
+  const xmlNode *at = mjcf_with(element, key);
+  return at != NULL ? perp_xml_text(element->mj->robot, at, key) : NULL;
 }
 
-int mjcf_numbers(const mjcf_element *e, const char *key, int least, int most, double *v)
+int mjcf_numbers(const mjcf_element *element, const char *key, int least, int most, double *v)
 {
-  const xmlNode *at = mjcf_with(e, key);
-  return at != NULL ? perp_xml_numbers(e->mj->robot, at, key, least, most, v) : 0;
+  const xmlNode *at = mjcf_with(element, key);
+  return at != NULL ? perp_xml_numbers(element->mj->robot, at, key, least, most, v) : 0;
 }
 
-double mjcf_number(const mjcf_element *e, const char *key, double otherwise)
+double mjcf_number(const mjcf_element *element, const char *key, double otherwise)
 {
   double v = otherwise;
-  return mjcf_numbers(e, key, 1, 1, &v) == 1 ? v : otherwise;
+  return mjcf_numbers(element, key, 1, 1, &v) == 1 ? v : otherwise;
 }
 
-int mjcf_integer(const mjcf_element *e, const char *key, int otherwise)
+int mjcf_integer(const mjcf_element *element, const char *key, int otherwise)
 {
-  const double v = mjcf_number(e, key, otherwise);
+  const double v = mjcf_number(element, key, otherwise);
   if (v == floor(v) && fabs(v) < 2147483648.0) return (int)v;
-  const xmlNode *at = mjcf_with(e, key);
+  const xmlNode *at = mjcf_with(element, key);
   if (at != NULL)
-    perp_xml_refuse(e->mj->robot, at, "write a whole number", "'%s' of <%s> is no integer: %g", key,
-                    at->name, v);
+    perp_xml_refuse(element->mj->robot, at, "write a whole number",
+                    "'%s' of <%s> is no integer: %g", key, at->name, v);
   return otherwise;
 }
 
-int mjcf_word(const mjcf_element *e, const char *key, const char *const *words, int otherwise)
+int mjcf_word(const mjcf_element *element, const char *key, const char *const *words, int otherwise)
 {
-  const xmlNode *at = mjcf_with(e, key);
-  return at != NULL ? perp_xml_word(e->mj->robot, at, key, words, otherwise) : otherwise;
+  const xmlNode *at = mjcf_with(element, key);
+  return at != NULL ? perp_xml_word(element->mj->robot, at, key, words, otherwise) : otherwise;
 }
 
-bool mjcf_flag(const mjcf_element *e, const char *key, bool otherwise)
+bool mjcf_flag(const mjcf_element *element, const char *key, bool otherwise)
 {
   static const char *const words[] = { "false", "true", NULL };
-  return mjcf_word(e, key, words, otherwise) != 0;
+  return mjcf_word(element, key, words, otherwise) != 0;
 }
 
-bool mjcf_limited(const mjcf_element *e, const char *key, const char *range_key,
+bool mjcf_limited(const mjcf_element *element, const char *key, const char *range_key,
                   const double range[2])
 {
   static const char *const words[] = { "false", "true", "auto", NULL };
-  const int said = mjcf_word(e, key, words, 2);
-  const xmlNode *at = mjcf_with(e, range_key);
+  const int said = mjcf_word(element, key, words, 2);
+  const xmlNode *at = mjcf_with(element, range_key);
   bool limited = said == 1;
   if (said == 2) {
     limited = at != NULL && (range[0] != 0 || range[1] != 0);
-    if (limited && !mjcf_compiler_of(e->node)->limits) {
-      perp_xml_refuse(e->mj->robot, e->node,
-                      perp_pool_printf(&e->mj->robot->pool, "write %s=\"true\", or \"false\"", key),
-                      "<%s> has the attribute '%s' but not '%s', and autolimits is false",
-                      e->node->name, range_key, key);
+    if (limited && !mjcf_compiler_of(element->node)->limits) {
+      perp_xml_refuse(
+          element->mj->robot, element->node,
+          perp_pool_printf(&element->mj->robot->pool, "write %s=\"true\", or \"false\"", key),
+          "<%s> has the attribute '%s' but not '%s', and autolimits is false", element->node->name,
+          range_key, key);
       return false;
     }
   }
   if (limited && !(range[0] < range[1]))
-    perp_xml_refuse(e->mj->robot, at != NULL ? at : e->node, "write the lower bound first",
-                    "'%s' of <%s> is empty: [%g, %g]", range_key, e->node->name, range[0],
-                    range[1]);
+    perp_xml_refuse(element->mj->robot, at != NULL ? at : element->node,
+                    "write the lower bound first", "'%s' of <%s> is empty: [%g, %g]", range_key,
+                    element->node->name, range[0], range[1]);
   return limited;
 }
 
@@ -257,15 +260,15 @@ static void orientation_axes(perp_robot *robot, const xmlNode *at, double v[6], 
   orientation_columns(v, v + 3, z, quat);
 }
 
-bool mjcf_orientation(const mjcf_element *e, double quat[4])
+bool mjcf_orientation(const mjcf_element *element, double quat[4])
 {
   static const char *const keys[] = { "quat", "axisangle", "euler", "xyaxes", "zaxis" };
   static const int size[] = { 4, 4, 3, 6, 3 };
-  perp_robot *robot = e->mj->robot;
+  perp_robot *robot = element->mj->robot;
   const double identity[4] = { 1, 0, 0, 0 };
   memcpy(quat, identity, sizeof identity);
-  for (int i = 0; i < e->n; i++) {
-    const xmlNode *at = e->layer[i];
+  for (int i = 0; i < element->n; i++) {
+    const xmlNode *at = element->layer[i];
     int form = -1, forms = 0;
     for (int k = 0; k < 5; k++)
       if (perp_xml_calls.xmlHasProp(at, (const xmlChar *)keys[k]) != NULL) {

@@ -32,11 +32,11 @@ static bool body_plain(const body_frame *frame)
 
 static body_frame body_inner(mjcf *mj, const xmlNode *node, const body_frame *frame)
 {
-  const mjcf_element e = { .mj = mj, .node = node, .n = 1, .layer = &node };
+  const mjcf_element element = { .mj = mj, .node = node, .n = 1, .layer = &node };
   double x[3] = { 0 }, quat[4];
   body_frame inner = *frame;
-  mjcf_numbers(&e, "pos", 3, 3, x);
-  mjcf_orientation(&e, quat);
+  mjcf_numbers(&element, "pos", 3, 3, x);
+  mjcf_orientation(&element, quat);
   body_place(frame, x, quat, inner.x, inner.quat);
   const char *childclass = perp_xml_text(mj->robot, node, "childclass");
   if (childclass != NULL) inner.childclass = childclass;
@@ -45,12 +45,12 @@ static body_frame body_inner(mjcf *mj, const xmlNode *node, const body_frame *fr
 
 static void body_site(mjcf *mj, const xmlNode *node, int body, const body_frame *frame)
 {
-  const mjcf_element e = mjcf_layers(mj, node, "site", frame->childclass);
+  const mjcf_element element = mjcf_layers(mj, node, "site", frame->childclass);
   const char *name = perp_xml_text(mj->robot, node, "name");
   double x[3] = { 0 }, quat[4], ends[6];
-  mjcf_numbers(&e, "pos", 3, 3, x);
-  mjcf_orientation(&e, quat);
-  if (mjcf_numbers(&e, "fromto", 6, 6, ends) == 6) {
+  mjcf_numbers(&element, "pos", 3, 3, x);
+  mjcf_orientation(&element, quat);
+  if (mjcf_numbers(&element, "fromto", 6, 6, ends) == 6) {
     double axis[3];
     for (int i = 0; i < 3; i++) x[i] = (ends[i] + ends[3 + i]) / 2, axis[i] = ends[i] - ends[3 + i];
     const double size = sqrt(perp_dot(3, axis, axis));
@@ -68,23 +68,23 @@ static void body_site(mjcf *mj, const xmlNode *node, int body, const body_frame 
 
 static void body_inertial(mjcf *mj, const xmlNode *node, perp_robot_body *body)
 {
-  const mjcf_element e = { .mj = mj, .node = node, .n = 1, .layer = &node };
+  const mjcf_element element = { .mj = mj, .node = node, .n = 1, .layer = &node };
   perp_robot *robot = mj->robot;
   perp_robot_solid solid = { .volume = 1 };
   double quat[4], v[6], x[3] = { 0 }, mass = 0;
-  if (mjcf_numbers(&e, "pos", 3, 3, x) == 0 && !perp_robot_refused(robot))
+  if (mjcf_numbers(&element, "pos", 3, 3, x) == 0 && !perp_robot_refused(robot))
     perp_xml_refuse(robot, node, "write pos=\"x y z\"", "<inertial> needs the attribute 'pos'");
-  if (mjcf_numbers(&e, "mass", 1, 1, &mass) == 0 && !perp_robot_refused(robot))
+  if (mjcf_numbers(&element, "mass", 1, 1, &mass) == 0 && !perp_robot_refused(robot))
     perp_xml_refuse(robot, node, "write a mass in kg", "<inertial> needs the attribute 'mass'");
-  const bool turned = mjcf_orientation(&e, quat);
-  const int full = mjcf_numbers(&e, "fullinertia", 6, 6, v);
+  const bool turned = mjcf_orientation(&element, quat);
+  const int full = mjcf_numbers(&element, "fullinertia", 6, 6, v);
   if (full == 6) {
     if (turned)
       perp_xml_refuse(robot, node, "write it along the axes of the body, without an orientation",
                       "<inertial> has both fullinertia and an orientation");
     const double I[9] = { v[0], v[3], v[4], v[3], v[1], v[5], v[4], v[5], v[2] };
     memcpy(solid.inertia, I, sizeof I);
-  } else if (mjcf_numbers(&e, "diaginertia", 3, 3, v) == 3)
+  } else if (mjcf_numbers(&element, "diaginertia", 3, 3, v) == 3)
     for (int i = 0; i < 3; i++) solid.inertia[4 * i] = v[i];
   else if (!perp_robot_refused(robot))
     perp_xml_refuse(robot, node, "write diaginertia, or fullinertia, in kg m^2",
@@ -171,13 +171,13 @@ static void body_elements(mjcf *mj, const xmlNode *node, int body, const body_fr
       const body_frame inner = body_inner(mj, child, frame);
       body_elements(mj, child, body, &inner, from);
     } else if (perp_xml_is(child, "joint")) {
-      const mjcf_element e = mjcf_layers(mj, child, "joint", frame->childclass);
-      mjcf_joint_read(mj, &e, body, frame->x, frame->quat);
+      const mjcf_element element = mjcf_layers(mj, child, "joint", frame->childclass);
+      mjcf_joint_read(mj, &element, body, frame->x, frame->quat);
     } else if (perp_xml_is(child, "freejoint"))
       mjcf_free_read(mj, child, body);
     else if (perp_xml_is(child, "geom")) {
-      const mjcf_element e = mjcf_layers(mj, child, "geom", frame->childclass);
-      mjcf_geom_read(mj, &e, body, frame->x, frame->quat, from);
+      const mjcf_element element = mjcf_layers(mj, child, "geom", frame->childclass);
+      mjcf_geom_read(mj, &element, body, frame->x, frame->quat, from);
     } else if (perp_xml_is(child, "site"))
       body_site(mj, child, body, frame);
     else if (perp_xml_is(child, "composite") || perp_xml_is(child, "flexcomp") ||
@@ -191,7 +191,7 @@ static void body_bodies(mjcf *mj, const xmlNode *node, int parent, const body_fr
 static void body_one(mjcf *mj, const xmlNode *node, int parent, const body_frame *frame)
 {
   perp_robot *robot = mj->robot;
-  const mjcf_element e = { .mj = mj, .node = node, .n = 1, .layer = &node };
+  const mjcf_element element = { .mj = mj, .node = node, .n = 1, .layer = &node };
   const char *name = perp_xml_text(robot, node, "name"),
              *childclass = perp_xml_text(robot, node, "childclass");
   const int b = robot->n_bodies;
@@ -200,15 +200,15 @@ static void body_one(mjcf *mj, const xmlNode *node, int parent, const body_frame
   body->name = name != NULL ? name : "";
   body->file = perp_xml_file(node);
   body->line = perp_xml_line(node);
-  mjcf_numbers(&e, "pos", 3, 3, x);
-  mjcf_orientation(&e, quat);
+  mjcf_numbers(&element, "pos", 3, 3, x);
+  mjcf_orientation(&element, quat);
   if (body_plain(frame)) {
     memcpy(body->x, x, sizeof x);
     memcpy(body->quat, quat, sizeof quat);
   } else
     body_place(frame, x, quat, body->x, body->quat);
-  body->mocap = mjcf_flag(&e, "mocap", false);
-  body->gravcomp = mjcf_number(&e, "gravcomp", 0);
+  body->mocap = mjcf_flag(&element, "mocap", false);
+  body->gravcomp = mjcf_number(&element, "gravcomp", 0);
   mjcf_table_add(mj, &mj->bodies, node, "body", name, b);
   if (body->mocap && parent != 0)
     perp_xml_refuse(robot, node, "", "body '%s' is mocap, but not a child of the world",

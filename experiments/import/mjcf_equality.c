@@ -98,12 +98,12 @@ static int tendon_site(mjcf *mj, const xmlNode *part, perp_robot_tendon *own)
 static double tendon_slack(const perp_robot *robot, const perp_robot_tendon *own)
 {
   double sum = 0, p[2][3], d[3];
-  for (int i = 0; i < own->n_terms; i++)
-    sum += own->term[i].factor * robot->joint[own->term[i].joint].springref;
+  for (int term = 0; term < own->n_terms; term++)
+    sum += own->term[term].factor * robot->joint[own->term[term].joint].springref;
   if (own->joints > 0) return sum;
   if (own->sites != 2 || own->others > 0) return NAN;
-  for (int j = 0; j < robot->n_joints; j++)
-    if (robot->joint[j].springref != robot->joint[j].ref) return NAN;
+  for (int joint = 0; joint < robot->n_joints; joint++)
+    if (robot->joint[joint].springref != robot->joint[joint].ref) return NAN;
   for (int k = 0; k < 2; k++) {
     const perp_robot_body *body = &robot->body[own->body[k]];
     equality_point(body->at, body->R, own->point[k], p[k]);
@@ -112,21 +112,21 @@ static double tendon_slack(const perp_robot *robot, const perp_robot_tendon *own
   return sqrt(perp_dot(3, d, d));
 }
 
-static void tendon_numbers(const mjcf_element *e, perp_robot_tendon *own)
+static void tendon_numbers(const mjcf_element *element, perp_robot_tendon *own)
 {
-  perp_robot *robot = e->mj->robot;
+  perp_robot *robot = element->mj->robot;
   double bound[2];
-  mjcf_numbers(e, "range", 2, 2, own->range);
-  own->limited = mjcf_limited(e, "limited", "range", own->range);
-  own->stiffness = mjcf_number(e, "stiffness", 0);
-  own->damping = mjcf_number(e, "damping", 0);
-  own->frictionloss = mjcf_number(e, "frictionloss", 0);
-  own->armature = mjcf_number(e, "armature", 0);
-  own->margin = mjcf_number(e, "margin", 0);
-  const int n = mjcf_numbers(e, "springlength", 1, 2, own->rest);
+  mjcf_numbers(element, "range", 2, 2, own->range);
+  own->limited = mjcf_limited(element, "limited", "range", own->range);
+  own->stiffness = mjcf_number(element, "stiffness", 0);
+  own->damping = mjcf_number(element, "damping", 0);
+  own->frictionloss = mjcf_number(element, "frictionloss", 0);
+  own->armature = mjcf_number(element, "armature", 0);
+  own->margin = mjcf_number(element, "margin", 0);
+  const int n = mjcf_numbers(element, "springlength", 1, 2, own->rest);
   if (n == 0 || own->rest[0] == -1) own->rest[0] = own->rest[1] = tendon_slack(robot, own);
   if (n == 1) own->rest[1] = own->rest[0];
-  if (mjcf_numbers(e, "actuatorfrcrange", 2, 2, bound) == 2)
+  if (mjcf_numbers(element, "actuatorfrcrange", 2, 2, bound) == 2)
     perp_robot_lost(robot,
                     "actuatorfrcrange [%.4g, %.4g] of tendon %s: nothing bounds the sum of its "
                     "actuators",
@@ -138,7 +138,7 @@ void mjcf_tendon_read(mjcf *mj)
   perp_robot *robot = mj->robot;
   SECTION(node, "tendon")
   {
-    const mjcf_element e = mjcf_layers(mj, node, "tendon", NULL);
+    const mjcf_element element = mjcf_layers(mj, node, "tendon", NULL);
     const char *name = perp_xml_text(robot, node, "name");
     perp_robot_tendon own = { .name = name != NULL ? name : "" };
     bool whole = true;
@@ -157,10 +157,10 @@ void mjcf_tendon_read(mjcf *mj)
       whole = whole && found >= 0;
     }
     int n = 0;
-    for (int i = 0; i < own.n_terms; i++)
-      if (own.term[i].factor != 0) own.term[n++] = own.term[i];
+    for (int term = 0; term < own.n_terms; term++)
+      if (own.term[term].factor != 0) own.term[n++] = own.term[term];
     own.n_terms = n;
-    tendon_numbers(&e, &own);
+    tendon_numbers(&element, &own);
     if (!whole || perp_robot_refused(robot)) continue; /* parts that are not attached */
     mjcf_table_add(mj, &mj->tendons, node, "tendon", name, robot->n_tendons);
     *perp_robot_add_tendon(robot) = own;
@@ -258,7 +258,7 @@ void mjcf_equality_read(mjcf *mj)
   perp_robot *robot = mj->robot;
   SECTION(node, "equality")
   {
-    const mjcf_element e = mjcf_layers(mj, node, "equality", NULL);
+    const mjcf_element element = mjcf_layers(mj, node, "equality", NULL);
     const char *name = perp_xml_text(robot, node, "name");
     int kind = 0;
     while (kind < 4 && !perp_xml_is(node, kinds[kind])) kind++;
@@ -270,7 +270,7 @@ void mjcf_equality_read(mjcf *mj)
     perp_robot_equality own = { .a = -1, .b = -1, .turn = { 1 }, .poly = { 0, 1 } };
     own.kind = (perp_robot_equality_kind)kind;
     own.name = name != NULL ? name : "";
-    own.active = mjcf_flag(&e, "active", true);
+    own.active = mjcf_flag(&element, "active", true);
     if (kind >= 2)
       equality_couple(mj, node, &own, kind == 2);
     else if (perp_xml_text(robot, node, "site1") != NULL)

@@ -19,15 +19,15 @@ static void geom_turn(const double quat[4], const double x[3], double out[3])
 
 /* ---- sizes ---- */
 
-static void geom_sizes(const mjcf_element *e, perp_robot_geom *geom, bool ends)
+static void geom_sizes(const mjcf_element *element, perp_robot_geom *geom, bool ends)
 {
   static const int need[] = { 0, 0, 1, 2, 3, 2, 3, 0 };
   const bool three = geom->kind == PERP_ROBOT_BOX || geom->kind == PERP_ROBOT_ELLIPSOID;
   double size[3] = { 0 };
-  const int n = mjcf_numbers(e, "size", 1, 3, size), wanted = ends ? 1 : need[geom->kind];
-  if (perp_robot_refused(e->mj->robot)) return;
+  const int n = mjcf_numbers(element, "size", 1, 3, size), wanted = ends ? 1 : need[geom->kind];
+  if (perp_robot_refused(element->mj->robot)) return;
   if (n < wanted) {
-    perp_xml_refuse(e->mj->robot, e->node, "write half sizes in m",
+    perp_xml_refuse(element->mj->robot, element->node, "write half sizes in m",
                     "geom '%s' of type %s needs %d sizes: got %d", geom->name,
                     geom_kinds[geom->kind], wanted, n);
     return;
@@ -39,18 +39,18 @@ static void geom_sizes(const mjcf_element *e, perp_robot_geom *geom, bool ends)
     size[1] = geom->size[1];
   for (int i = 0; i < need[geom->kind]; i++)
     if (!(size[i] > 0))
-      perp_xml_refuse(e->mj->robot, e->node, "write half sizes in m",
+      perp_xml_refuse(element->mj->robot, element->node, "write half sizes in m",
                       "size %d of geom '%s' is not positive: %g", i + 1, geom->name, size[i]);
   memcpy(geom->size, size, sizeof size);
 }
 
 /* The pose, and along which length, from the ends of the axis. */
-static bool geom_ends(const mjcf_element *e, perp_robot_geom *geom)
+static bool geom_ends(const mjcf_element *element, perp_robot_geom *geom)
 {
   double v[6], axis[3];
-  if (mjcf_numbers(e, "fromto", 6, 6, v) == 0) return false;
+  if (mjcf_numbers(element, "fromto", 6, 6, v) == 0) return false;
   if (geom->kind < PERP_ROBOT_CAPSULE || geom->kind > PERP_ROBOT_BOX) {
-    perp_xml_refuse(e->mj->robot, mjcf_with(e, "fromto"), "write pos and size",
+    perp_xml_refuse(element->mj->robot, mjcf_with(element, "fromto"), "write pos and size",
                     "geom '%s' of type %s has no ends", geom->name, geom_kinds[geom->kind]);
     return false;
   }
@@ -60,7 +60,7 @@ static bool geom_ends(const mjcf_element *e, perp_robot_geom *geom)
   }
   const double length = sqrt(perp_dot(3, axis, axis));
   if (!(length > 1e-14)) {
-    perp_xml_refuse(e->mj->robot, mjcf_with(e, "fromto"), "write two different places",
+    perp_xml_refuse(element->mj->robot, mjcf_with(element, "fromto"), "write two different places",
                     "the ends of geom '%s' are the same", geom->name);
     return false;
   }
@@ -142,15 +142,15 @@ static void fit_box(const double half[3], perp_robot_geom *geom)
   }
 }
 
-static void geom_fit(const mjcf_element *e, perp_robot_geom *geom, int asset,
+static void geom_fit(const mjcf_element *element, perp_robot_geom *geom, int asset,
                      perp_robot_inside inside)
 {
-  perp_robot *robot = e->mj->robot;
+  perp_robot *robot = element->mj->robot;
   const perp_robot_mesh *mesh = &robot->mesh[asset];
   perp_robot_solid solid;
   double value[3], V[9], R[9], half[3], quat[4], turned[3], both[4];
   if (!perp_robot_solid_of_mesh(mesh, inside, &solid)) {
-    perp_xml_refuse(robot, e->node, "write the size of the geom, without a mesh",
+    perp_xml_refuse(robot, element->node, "write the size of the geom, without a mesh",
                     "the mesh of geom '%s' has no volume", geom->name);
     return;
   }
@@ -160,11 +160,11 @@ static void geom_fit(const mjcf_element *e, perp_robot_geom *geom, int asset,
     half[i] = sqrt(
         fmax(0, 1.5 * (value[0] + value[1] + value[2] - 2 * value[2 - i]) / solid.volume));
   }
-  if (mjcf_compiler_of(e->node)->aabb)
+  if (mjcf_compiler_of(element->node)->aabb)
     fit_around(mesh, R, solid.com, geom);
   else
     fit_box(half, geom);
-  const double scale = mjcf_number(e, "fitscale", 1);
+  const double scale = mjcf_number(element, "fitscale", 1);
   for (int i = 0; i < 3; i++) geom->size[i] *= scale;
   fit_turn(R, quat);
   geom_turn(geom->quat, solid.com, turned);
@@ -175,21 +175,22 @@ static void geom_fit(const mjcf_element *e, perp_robot_geom *geom, int asset,
 
 /* ---- mass ---- */
 
-static void geom_mass(const mjcf_element *e, const perp_robot_geom *geom, perp_robot_inside inside,
-                      perp_robot_body *from)
+static void geom_mass(const mjcf_element *element, const perp_robot_geom *geom,
+                      perp_robot_inside inside, perp_robot_body *from)
 {
-  const mjcf_compiler *compiler = mjcf_compiler_of(e->node);
-  const int group = mjcf_integer(e, "group", 0);
+  const mjcf_compiler *compiler = mjcf_compiler_of(element->node);
+  const int group = mjcf_integer(element, "group", 0);
   perp_robot_solid solid;
   if (group < compiler->group[0] || group > compiler->group[1]) return;
   if (geom->kind == PERP_ROBOT_PLANE || geom->kind == PERP_ROBOT_FIELD) return;
   double mass = -1;
-  const bool said = mjcf_numbers(e, "mass", 1, 1, &mass) == 1;
-  const double density = mjcf_number(e, "density", 1000);
+  const bool said = mjcf_numbers(element, "mass", 1, 1, &mass) == 1;
+  const double density = mjcf_number(element, "density", 1000);
   if (said ? mass == 0 : density == 0) return;
-  perp_robot_solid_of(e->mj->robot, geom, mjcf_flag(e, "shellinertia", false), inside, &solid);
+  perp_robot_solid_of(element->mj->robot, geom, mjcf_flag(element, "shellinertia", false), inside,
+                      &solid);
   if (!(solid.volume > 0)) {
-    perp_xml_refuse(e->mj->robot, e->node,
+    perp_xml_refuse(element->mj->robot, element->node,
                     "write inertia=\"convex\" or \"shell\" into its <mesh>, or add an <inertial>",
                     "the mesh of geom '%s' encloses no volume: its triangles are flat, open or "
                     "turned inside out",
@@ -198,7 +199,7 @@ static void geom_mass(const mjcf_element *e, const perp_robot_geom *geom, perp_r
   }
   if (!said) mass = density * solid.volume;
   if (mass < 0)
-    perp_xml_refuse(e->mj->robot, e->node, "write a mass in kg",
+    perp_xml_refuse(element->mj->robot, element->node, "write a mass in kg",
                     "geom '%s' has a negative mass: %g", geom->name, mass);
   perp_robot_solid_place(&solid, geom->x, geom->quat);
   perp_robot_body_add(from, mass, &solid);
@@ -207,36 +208,36 @@ static void geom_mass(const mjcf_element *e, const perp_robot_geom *geom, perp_r
 /* ---- a geom ---- */
 
 /* A mesh or a height field; false: the geom is lost, or refused. */
-static bool geom_asset(const mjcf_element *e, perp_robot_geom *geom, bool needed,
+static bool geom_asset(const mjcf_element *element, perp_robot_geom *geom, bool needed,
                        perp_robot_inside *inside)
 {
-  mjcf *mj = e->mj;
-  const char *mesh = mjcf_text(e, "mesh"), *field = mjcf_text(e, "hfield");
+  mjcf *mj = element->mj;
+  const char *mesh = mjcf_text(element, "mesh"), *field = mjcf_text(element, "hfield");
   const bool is_mesh = geom->kind == PERP_ROBOT_MESH, is_field = geom->kind == PERP_ROBOT_FIELD;
   if ((is_mesh && mesh == NULL) || (is_field && field == NULL)) {
-    perp_xml_refuse(mj->robot, e->node, "", "geom '%s' of type %s needs the attribute '%s'",
+    perp_xml_refuse(mj->robot, element->node, "", "geom '%s' of type %s needs the attribute '%s'",
                     geom->name, geom_kinds[geom->kind], is_mesh ? "mesh" : "hfield");
     return false;
   }
-  if (is_field) return (geom->asset = mjcf_field(mj, e->node, field)) >= 0;
+  if (is_field) return (geom->asset = mjcf_field(mj, element->node, field)) >= 0;
   if (mesh == NULL) return true;
   if (is_mesh && !needed) return false;
-  const int asset = mjcf_mesh(mj, e->node, mesh, inside);
+  const int asset = mjcf_mesh(mj, element->node, mesh, inside);
   if (asset < 0) return false;
   if (is_mesh)
     geom->asset = asset;
   else
-    geom_fit(e, geom, asset, *inside);
+    geom_fit(element, geom, asset, *inside);
   return !perp_robot_refused(mj->robot);
 }
 
-void mjcf_geom_read(mjcf *mj, const mjcf_element *e, int body, const double x[3],
+void mjcf_geom_read(mjcf *mj, const mjcf_element *element, int body, const double x[3],
                     const double quat[4], perp_robot_body *from)
 {
   perp_robot *robot = mj->robot;
-  const char *name = perp_xml_text(robot, e->node, "name");
-  const bool mesh = mjcf_text(e, "mesh") != NULL;
-  const int kind = mjcf_word(e, "type", geom_kinds, PERP_ROBOT_SPHERE);
+  const char *name = perp_xml_text(robot, element->node, "name");
+  const bool mesh = mjcf_text(element, "mesh") != NULL;
+  const int kind = mjcf_word(element, "type", geom_kinds, PERP_ROBOT_SPHERE);
   perp_robot_inside inside = PERP_ROBOT_INSIDE_LEGACY;
   if (name == NULL) name = "";
   if (kind == GEOM_SDF) {
@@ -246,21 +247,22 @@ void mjcf_geom_read(mjcf *mj, const mjcf_element *e, int body, const double x[3]
   const int number = robot->n_geoms;
   perp_robot_geom *geom = perp_robot_add_geom(robot, body, (perp_robot_geom_kind)kind);
   geom->name = name;
-  geom->contype = mjcf_integer(e, "contype", 1);
-  geom->conaffinity = mjcf_integer(e, "conaffinity", 1);
-  geom->condim = mjcf_integer(e, "condim", 3);
-  geom->priority = mjcf_integer(e, "priority", 0);
-  geom->margin = mjcf_number(e, "margin", 0);
-  mjcf_numbers(e, "friction", 1, 3, geom->friction);
+  geom->contype = mjcf_integer(element, "contype", 1);
+  geom->conaffinity = mjcf_integer(element, "conaffinity", 1);
+  geom->condim = mjcf_integer(element, "condim", 3);
+  geom->priority = mjcf_integer(element, "priority", 0);
+  geom->margin = mjcf_number(element, "margin", 0);
+  mjcf_numbers(element, "friction", 1, 3, geom->friction);
   if (geom->condim != 1 && geom->condim != 3 && geom->condim != 4 && geom->condim != 6)
-    perp_xml_refuse(robot, e->node, "1, 3, 4 or 6", "geom '%s' has condim %d", name, geom->condim);
-  mjcf_numbers(e, "pos", 3, 3, geom->x);
-  mjcf_orientation(e, geom->quat);
-  const bool ends = geom_ends(e, geom);
-  if (!mesh || kind == PERP_ROBOT_MESH) geom_sizes(e, geom, ends);
+    perp_xml_refuse(robot, element->node, "1, 3, 4 or 6", "geom '%s' has condim %d", name,
+                    geom->condim);
+  mjcf_numbers(element, "pos", 3, 3, geom->x);
+  mjcf_orientation(element, geom->quat);
+  const bool ends = geom_ends(element, geom);
+  if (!mesh || kind == PERP_ROBOT_MESH) geom_sizes(element, geom, ends);
   if (perp_robot_refused(robot)) return;
   const bool collides = geom->contype != 0 || geom->conaffinity != 0;
-  const bool there = geom_asset(e, geom, collides || from != NULL, &inside);
+  const bool there = geom_asset(element, geom, collides || from != NULL, &inside);
   if (perp_robot_refused(robot)) return;
   geom = &robot->geom[number];
   if (!there) geom->contype = geom->conaffinity = 0;
@@ -273,14 +275,14 @@ void mjcf_geom_read(mjcf *mj, const mjcf_element *e, int body, const double x[3]
     memcpy(geom->quat, both, sizeof both);
     perp_quat_unit(geom->quat);
   }
-  mjcf_table_add(mj, &mj->geoms, e->node, "geom", name, number);
-  if (from != NULL && there) geom_mass(e, geom, inside, from);
+  mjcf_table_add(mj, &mj->geoms, element->node, "geom", name, number);
+  if (from != NULL && there) geom_mass(element, geom, inside, from);
   double surface[3] = { 0 };
-  if (mjcf_numbers(e, "surfacevel", 1, 3, surface) > 0 &&
+  if (mjcf_numbers(element, "surfacevel", 1, 3, surface) > 0 &&
       (surface[0] != 0 || surface[1] != 0 || surface[2] != 0))
     perp_robot_lost(robot, "surface velocity (%g, %g, %g) m/s of geom %s: it moves what it touches",
                     surface[0], surface[1], surface[2], name);
-  const double adhesion = mjcf_number(e, "adhesion", 0);
+  const double adhesion = mjcf_number(element, "adhesion", 0);
   if (adhesion != 0)
     perp_robot_lost(robot, "adhesion %g of geom %s: a force that holds it to what it touches",
                     adhesion, name);

@@ -34,15 +34,15 @@ void mjcf_free_read(mjcf *mj, const xmlNode *node, int body)
 }
 
 /* Where the joint is, in a frame of the body. */
-static void joint_place(const mjcf_element *e, perp_robot_joint *joint, const double x[3],
+static void joint_place(const mjcf_element *element, perp_robot_joint *joint, const double x[3],
                         const double quat[4])
 {
   double place[3] = { 0 }, axis[3] = { 0, 0, 1 }, R[9];
-  mjcf_numbers(e, "pos", 3, 3, place);
-  mjcf_numbers(e, "axis", 3, 3, axis);
+  mjcf_numbers(element, "pos", 3, 3, place);
+  mjcf_numbers(element, "axis", 3, 3, axis);
   const double size = sqrt(perp_dot(3, axis, axis));
   if (!(size > 1e-14)) {
-    perp_xml_refuse(e->mj->robot, mjcf_with(e, "axis"), "write a direction",
+    perp_xml_refuse(element->mj->robot, mjcf_with(element, "axis"), "write a direction",
                     "the axis of joint '%s' is zero", joint->name);
     return;
   }
@@ -56,39 +56,40 @@ static void joint_place(const mjcf_element *e, perp_robot_joint *joint, const do
   }
 }
 
-void mjcf_joint_read(mjcf *mj, const mjcf_element *e, int body, const double x[3],
+void mjcf_joint_read(mjcf *mj, const mjcf_element *element, int body, const double x[3],
                      const double quat[4])
 {
   static const char *const kinds[] = { "free", "ball", "slide", "hinge", NULL };
   perp_robot *robot = mj->robot;
-  const perp_robot_joint_kind kind = (perp_robot_joint_kind)mjcf_word(e, "type", kinds,
+  const perp_robot_joint_kind kind = (perp_robot_joint_kind)mjcf_word(element, "type", kinds,
                                                                       PERP_ROBOT_HINGE);
-  perp_robot_joint *joint = joint_add(mj, e->node, body, kind);
+  perp_robot_joint *joint = joint_add(mj, element->node, body, kind);
   if (joint == NULL) return;
   double pair[2];
-  if (kind != PERP_ROBOT_FREE) joint_place(e, joint, x, quat);
-  const mjcf_compiler *compiler = mjcf_compiler_of(e->node);
+  if (kind != PERP_ROBOT_FREE) joint_place(element, joint, x, quat);
+  const mjcf_compiler *compiler = mjcf_compiler_of(element->node);
   const bool angle = (kind == PERP_ROBOT_HINGE || kind == PERP_ROBOT_BALL) && !compiler->radian;
   const double unit = angle ? M_PI / 180 : 1;
-  mjcf_numbers(e, "range", 2, 2, joint->range);
-  joint->limited = kind != PERP_ROBOT_FREE && mjcf_limited(e, "limited", "range", joint->range);
+  mjcf_numbers(element, "range", 2, 2, joint->range);
+  joint->limited = kind != PERP_ROBOT_FREE &&
+                   mjcf_limited(element, "limited", "range", joint->range);
   for (int i = 0; i < 2; i++) joint->range[i] *= unit;
   if (kind == PERP_ROBOT_SLIDE || kind == PERP_ROBOT_HINGE) {
-    joint->ref = mjcf_number(e, "ref", 0) * unit;
-    joint->springref = mjcf_number(e, "springref", 0) * unit;
+    joint->ref = mjcf_number(element, "ref", 0) * unit;
+    joint->springref = mjcf_number(element, "springref", 0) * unit;
   }
-  joint->margin = mjcf_number(e, "margin", 0); /* rad, always */
-  joint->stiffness = mjcf_number(e, "stiffness", 0);
-  joint->damping = mjcf_number(e, "damping", 0);
-  joint->armature = mjcf_number(e, "armature", 0);
-  joint->frictionloss = mjcf_number(e, "frictionloss", 0);
-  if (mjcf_numbers(e, "springdamper", 2, 2, pair) == 2 && (pair[0] > 0 || pair[1] > 0))
+  joint->margin = mjcf_number(element, "margin", 0); /* rad, always */
+  joint->stiffness = mjcf_number(element, "stiffness", 0);
+  joint->damping = mjcf_number(element, "damping", 0);
+  joint->armature = mjcf_number(element, "armature", 0);
+  joint->frictionloss = mjcf_number(element, "frictionloss", 0);
+  if (mjcf_numbers(element, "springdamper", 2, 2, pair) == 2 && (pair[0] > 0 || pair[1] > 0))
     perp_robot_lost(robot,
                     "springdamper (%g s, %g) of joint %s: a spring and a damper from its inertia",
                     pair[0], pair[1], joint->name);
-  mjcf_numbers(e, "actuatorfrcrange", 2, 2, joint->force);
-  joint->bounded = mjcf_limited(e, "actuatorfrclimited", "actuatorfrcrange", joint->force);
-  if (mjcf_flag(e, "actuatorgravcomp", false))
+  mjcf_numbers(element, "actuatorfrcrange", 2, 2, joint->force);
+  joint->bounded = mjcf_limited(element, "actuatorfrclimited", "actuatorfrcrange", joint->force);
+  if (mjcf_flag(element, "actuatorgravcomp", false))
     perp_robot_note(
         robot,
         "actuatorgravcomp of joint %s: its gravity compensation acts without the bounds "
@@ -98,7 +99,7 @@ void mjcf_joint_read(mjcf *mj, const mjcf_element *e, int body, const double x[3
                             joint->frictionloss };
   for (int i = 0; i < 4; i++)
     if (sizes[i] < 0)
-      perp_xml_refuse(robot, e->node, "write 0 or more",
+      perp_xml_refuse(robot, element->node, "write 0 or more",
                       "joint '%s' has a negative stiffness, damping, armature or frictionloss: %g",
                       joint->name, sizes[i]);
 }

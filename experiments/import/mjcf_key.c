@@ -45,7 +45,7 @@ static void key_set(mjcf *mj, const xmlNode *node)
     nq += key_q[robot->joint[j].kind];
     nv += key_v[robot->joint[j].kind];
   }
-  for (int b = 1; b < robot->n_bodies; b++) mocap += robot->body[b].mocap;
+  for (int body = 1; body < robot->n_bodies; body++) mocap += robot->body[body].mocap;
   const double *q = key_numbers(mj, node, "qpos", nq), *v = key_numbers(mj, node, "qvel", nv),
                *ctrl = key_numbers(mj, node, "ctrl", robot->n_actuators),
                *place = key_numbers(mj, node, "mpos", 3 * mocap),
@@ -68,13 +68,14 @@ static void key_set(mjcf *mj, const xmlNode *node)
       v += m;
     }
   }
-  for (int u = 0; ctrl != NULL && u < robot->n_actuators; u++) robot->actuator[u].ctrl = ctrl[u];
-  for (int b = 1, k = 0; b < robot->n_bodies; b++) {
-    if (!robot->body[b].mocap) continue;
-    if (place != NULL) memcpy(robot->body[b].x, place + 3 * k, sizeof robot->body[b].x);
+  for (int actuator = 0; ctrl != NULL && actuator < robot->n_actuators; actuator++)
+    robot->actuator[actuator].ctrl = ctrl[actuator];
+  for (int body = 1, k = 0; body < robot->n_bodies; body++) {
+    if (!robot->body[body].mocap) continue;
+    if (place != NULL) memcpy(robot->body[body].x, place + 3 * k, sizeof robot->body[body].x);
     if (turn != NULL) {
-      memcpy(robot->body[b].quat, turn + 4 * k, sizeof robot->body[b].quat);
-      perp_quat_unit(robot->body[b].quat);
+      memcpy(robot->body[body].quat, turn + 4 * k, sizeof robot->body[body].quat);
+      perp_quat_unit(robot->body[body].quat);
     }
     k++;
   }

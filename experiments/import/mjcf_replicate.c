@@ -47,8 +47,8 @@ static void replicate_one(mjcf *mj, xmlNode *node)
 {
   perp_robot *robot = mj->robot;
   const xmlNode *at = node;
-  const mjcf_element e = { .mj = mj, .node = node, .n = 1, .layer = &at };
-  const int count = mjcf_integer(&e, "count", 0);
+  const mjcf_element element = { .mj = mj, .node = node, .n = 1, .layer = &at };
+  const int count = mjcf_integer(&element, "count", 0);
   const char *separator = perp_xml_text(robot, node, "sep");
   double offset[3] = { 0 }, turn[4], x[3] = { 0 }, quat[4] = { 1 };
   mjcf_table names = { 0 };
@@ -58,8 +58,8 @@ static void replicate_one(mjcf *mj, xmlNode *node)
                     "the count of <replicate> is %d", count);
     return;
   }
-  mjcf_numbers(&e, "offset", 3, 3, offset);
-  mjcf_orientation(&e, turn);
+  mjcf_numbers(&element, "offset", 3, 3, offset);
+  mjcf_orientation(&element, turn);
   mjcf_tree_names(mj, node, &names);
   for (int i = 0; i < count && !perp_robot_refused(robot); i++) {
     xmlNode *copy = mjcf_tree_copy(mj, node);

@@ -163,8 +163,8 @@ static const schema_row schema_rows[] = {
 static bool schema_has(const char *keys, const char *key)
 {
   const size_t n = strlen(key);
-  for (const char *s = keys; (s = strstr(s, key)) != NULL; s += n)
-    if ((s == keys || s[-1] == ' ') && (s[n] == ' ' || s[n] == '\0')) return true;
+  for (const char *at = keys; (at = strstr(at, key)) != NULL; at += n)
+    if ((at == keys || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
   return false;
 }
 

@@ -26,8 +26,8 @@ static bool edit_copy(const perp_bvh *from, int j, int frame, perp_bvh *out, int
     return false;
   const double *x = from->value + (size_t)frame * (size_t)from->channels + a->first;
   double *y = out->value + (size_t)k * (size_t)out->channels + b->first;
-  for (int c = 0; c < a->channels; c++)
-    if (a->channel[c] >= PERP_BVH_RX) y[c] = x[c];
+  for (int channel = 0; channel < a->channels; channel++)
+    if (a->channel[channel] >= PERP_BVH_RX) y[channel] = x[channel];
   return true;
 }
 
@@ -63,16 +63,16 @@ bool perp_motion_retarget(perp_diag *diag, const perp_bvh *motion, const perp_bv
                       "nothing of the skeletons is below their roots as drawn: their sizes cannot "
                       "be compared");
   perp_bvh_like(skeleton, motion->frames, motion->frame_time, out);
-  for (int k = 0; k < out->frames; k++)
+  for (int frame = 0; frame < out->frames; frame++)
     for (int i = 0; i < out->n; i++) {
       const int j = out->joint[i].end ? -1 : perp_bvh_find(motion, out->joint[i].name);
       double quat[4] = { 1 }, offset[3], place[3];
       if (out->joint[i].end) continue;
       perp_bvh_pose(out, i, -1, quat, offset);
-      if (j >= 0) perp_bvh_pose(motion, j, k, quat, place);
+      if (j >= 0) perp_bvh_pose(motion, j, frame, quat, place);
       for (int c = 0; c < 3 && j == 0 && i == 0; c++) offset[c] = place[c] * to / from;
-      perp_bvh_set_pose(out, i, k, quat, offset);
-      if (j >= 0) edit_copy(motion, j, k, out, i, k);
+      perp_bvh_set_pose(out, i, frame, quat, offset);
+      if (j >= 0) edit_copy(motion, j, frame, out, i, frame);
     }
   return true;
 }

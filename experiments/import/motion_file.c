@@ -27,9 +27,9 @@ static void motion_poses_take(motion_poses *poses, int n, int nq)
 
 static int motion_body(const perp_model *model, const char *name)
 {
-  for (int b = 0; b < perp_model_bodies(model); b++) {
-    const char *is = perp_model_body(model, b)->name;
-    if (is != NULL && strcmp(is, name) == 0) return b;
+  for (int body = 0; body < perp_model_bodies(model); body++) {
+    const char *is = perp_model_body(model, body)->name;
+    if (is != NULL && strcmp(is, name) == 0) return body;
   }
   return -1;
 }
@@ -55,8 +55,8 @@ static int *motion_bodies(perp_diag *diag, const perp_node *at, const perp_model
 static bool motion_anchors(const perp_model *model, int parent, int child, const double **in_parent,
                            const double **in_child)
 {
-  for (int j = 0; j < perp_model_joints(model); j++) {
-    const perp_joint_def *def = perp_model_joint(model, j);
+  for (int joint = 0; joint < perp_model_joints(model); joint++) {
+    const perp_joint_def *def = perp_model_joint(model, joint);
     const bool straight = def->a == parent && def->b == child,
                turned = def->b == parent && def->a == child;
     if (!straight && !turned) continue;
@@ -137,11 +137,11 @@ static bool motion_bvh(perp_diag *diag, const perp_node *at, const perp_model *m
   if (good) {
     const int nq = perp_model_nq(model);
     motion_poses_take(poses, bvh.frames, nq);
-    for (int k = 0; k < bvh.frames; k++) {
-      double *q = poses->q + (size_t)k * (size_t)nq;
+    for (int frame = 0; frame < bvh.frames; frame++) {
+      double *q = poses->q + (size_t)frame * (size_t)nq;
       memcpy(q, perp_model_q0(model), (size_t)nq * sizeof *q);
-      poses->t[k] = k * bvh.frame_time;
-      motion_frame(&figure, body, k, &scaled, q);
+      poses->t[frame] = frame * bvh.frame_time;
+      motion_frame(&figure, body, frame, &scaled, q);
     }
   }
   free(body);

@@ -27,10 +27,10 @@ typedef struct writer {
 } writer;
 
 /* Pose of a body, in the plane as in space: (x, 0, up), turned about -y. */
-static void write_pose(const writer *w, const double *q, int body, double x[3], double quat[4])
+static void write_pose(const writer *work, const double *q, int body, double x[3], double quat[4])
 {
-  const double *at = q + (ptrdiff_t)body * (w->dim == 3 ? 7 : 3);
-  if (w->dim == 3) {
+  const double *at = q + (ptrdiff_t)body * (work->dim == 3 ? 7 : 3);
+  if (work->dim == 3) {
     memcpy(x, at, 3 * sizeof *x);
     memcpy(quat, at + 3, 4 * sizeof *quat);
     perp_quat_unit(quat);
@@ -40,29 +40,30 @@ static void write_pose(const writer *w, const double *q, int body, double x[3], 
   quat[0] = cos(at[2] / 2), quat[1] = 0, quat[2] = -sin(at[2] / 2), quat[3] = 0;
 }
 
-static void write_point(const writer *w, const double s[3], double out[3])
+static void write_point(const writer *work, const double s[3], double out[3])
 {
-  out[0] = s[0], out[1] = w->dim == 3 ? s[1] : 0, out[2] = w->dim == 3 ? s[2] : s[1];
+  out[0] = s[0], out[1] = work->dim == 3 ? s[1] : 0, out[2] = work->dim == 3 ? s[2] : s[1];
 }
 
 /* Joint of a body at q: place of its anchor, orientation. */
-static void write_joint(const writer *w, const double *q, int body, double x[3], double quat[4])
+static void write_joint(const writer *work, const double *q, int body, double x[3], double quat[4])
 {
   double R[9], arm[3];
-  write_pose(w, q, body, x, quat);
+  write_pose(work, q, body, x, quat);
   perp_quat_matrix(quat, R);
-  perp_turn(3, R, w->body[body].own, arm);
+  perp_turn(3, R, work->body[body].own, arm);
   for (int c = 0; c < 3; c++) x[c] += arm[c];
 }
 
 /* The same in the joint of its parent. */
-static void write_in_parent(const writer *w, const double *q, int body, double x[3], double quat[4])
+static void write_in_parent(const writer *work, const double *q, int body, double x[3],
+                            double quat[4])
 {
-  const int parent = w->body[body].parent;
-  write_joint(w, q, body, x, quat);
+  const int parent = work->body[body].parent;
+  write_joint(work, q, body, x, quat);
   if (parent < 0) return;
   double up[3], turn[4], R[9], d[3], mine[4];
-  write_joint(w, q, parent, up, turn);
+  write_joint(work, q, parent, up, turn);
   perp_quat_matrix(turn, R);
   for (int c = 0; c < 3; c++) d[c] = x[c] - up[c];
   perp_turn_back(3, R, d, x);
@@ -72,24 +73,24 @@ static void write_in_parent(const writer *w, const double *q, int body, double x
 }
 
 /* Parents by the joints, in the order of the bodies: each body that no tree has yet begins one. */
-static void write_tree(writer *w)
+static void write_tree(writer *work)
 {
-  int *queue = perp_xalloc((size_t)w->bodies, sizeof *queue);
-  for (int root = 0; root < w->bodies; root++) {
-    if (w->body[root].seen) continue;
+  int *queue = perp_xalloc((size_t)work->bodies, sizeof *queue);
+  for (int root = 0; root < work->bodies; root++) {
+    if (work->body[root].seen) continue;
     int n = 0, at = 0;
-    w->body[root].seen = true;
+    work->body[root].seen = true;
     queue[n++] = root;
     while (at < n) {
       const int now = queue[at++];
-      for (int j = 0; j < perp_model_joints(w->model); j++) {
-        const perp_joint_def *def = perp_model_joint(w->model, j);
+      for (int joint = 0; joint < perp_model_joints(work->model); joint++) {
+        const perp_joint_def *def = perp_model_joint(work->model, joint);
         const bool first = def->a == now;
         const int other = first ? def->b : def->b == now ? def->a : PERP_WORLD;
-        if (other < 0 || other >= w->bodies || w->body[other].seen) continue;
-        w->body[other].seen = true;
-        w->body[other].parent = now;
-        write_point(w, first ? def->anchor_b : def->anchor_a, w->body[other].own);
+        if (other < 0 || other >= work->bodies || work->body[other].seen) continue;
+        work->body[other].seen = true;
+        work->body[other].parent = now;
+        write_point(work, first ? def->anchor_b : def->anchor_a, work->body[other].own);
         queue[n++] = other;
       }
     }
@@ -98,20 +99,20 @@ static void write_tree(writer *w)
 }
 
 /* Bodies whose anchors move in their parents. */
-static void write_moves(writer *w, int n, const double *q)
+static void write_moves(writer *work, int n, const double *q)
 {
-  const int nq = perp_model_nq(w->model);
-  for (int b = 0; b < w->bodies; b++) {
+  const int nq = perp_model_nq(work->model);
+  for (int body = 0; body < work->bodies; body++) {
     double x[3], quat[4], off = 0, size = 0;
-    write_in_parent(w, q, b, w->body[b].place, quat);
-    for (int k = 1; k < n && w->body[b].parent >= 0; k++) {
-      write_in_parent(w, q + (size_t)k * (size_t)nq, b, x, quat);
+    write_in_parent(work, q, body, work->body[body].place, quat);
+    for (int k = 1; k < n && work->body[body].parent >= 0; k++) {
+      write_in_parent(work, q + (size_t)k * (size_t)nq, body, x, quat);
       for (int c = 0; c < 3; c++) {
-        off = fmax(off, fabs(x[c] - w->body[b].place[c]));
+        off = fmax(off, fabs(x[c] - work->body[body].place[c]));
         size = fmax(size, fabs(x[c]));
       }
     }
-    w->body[b].moves = w->body[b].parent < 0 || off > WRITE_FIXED * fmax(size, 1e-3);
+    work->body[body].moves = work->body[body].parent < 0 || off > WRITE_FIXED * fmax(size, 1e-3);
   }
 }
 
@@ -119,8 +120,8 @@ static const char *write_name(perp_pool *pool, perp_names *names, const char *na
 {
   char *is = name != NULL && name[0] != '\0' ? perp_pool_strndup(pool, name, strnlen(name, 90))
                                              : perp_pool_printf(pool, "body%d", body);
-  for (char *c = is; *c != '\0'; c++)
-    if ((unsigned char)*c < ' ' || strchr("\"\\{}:,[]#", *c) != NULL) *c = '_';
+  for (char *at = is; *at != '\0'; at++)
+    if ((unsigned char)*at < ' ' || strchr("\"\\{}:,[]#", *at) != NULL) *at = '_';
   for (int before = names->n; perp_names_index(pool, names, is, -1) < before;)
     is = perp_pool_printf(pool, "%s_", is);
   return is;
@@ -148,82 +149,85 @@ static void write_offset(perp_bvh_joint *joint, const double x[3])
 }
 
 /* The bodies of a tree depth first: a file names all that hangs on a joint behind it. */
-static bool write_joints(writer *w, int root, int on, perp_names *names, perp_bvh *out)
+static bool write_joints(writer *work, int root, int on, perp_names *names, perp_bvh *out)
 {
-  int *stack = perp_xalloc((size_t)w->bodies, sizeof *stack),
-      *depth = perp_xalloc((size_t)w->bodies, sizeof *depth);
+  int *stack = perp_xalloc((size_t)work->bodies, sizeof *stack),
+      *depth = perp_xalloc((size_t)work->bodies, sizeof *depth);
   int n = 0;
   bool good = true;
   stack[n++] = root;
   while (n > 0 && good) {
-    const int b = stack[--n], parent = w->body[b].parent;
+    const int b = stack[--n], parent = work->body[b].parent;
     depth[b] = parent >= 0 ? depth[parent] + 1 : 1;
     good = depth[b] < PERP_BVH_DEPTH - 2 && out->n < PERP_BVH_JOINTS - 2;
     if (!good) break;
     const int to = out->n;
     perp_bvh_joint *joint = write_add(
-        out, write_name(&out->pool, names, perp_model_body(w->model, b)->name, b),
-        parent >= 0 ? w->body[parent].joint : on, w->body[b].moves);
-    if (parent >= 0) write_offset(joint, w->body[b].place);
-    w->body[b].joint = to;
+        out, write_name(&out->pool, names, perp_model_body(work->model, b)->name, b),
+        parent >= 0 ? work->body[parent].joint : on, work->body[b].moves);
+    if (parent >= 0) write_offset(joint, work->body[b].place);
+    work->body[b].joint = to;
     /* its centre of mass */
     out->joint = perp_pool_grown(&out->pool, out->joint, out->n, sizeof *out->joint);
     perp_bvh_joint *end = &out->joint[out->n++];
     *end = (perp_bvh_joint){
       .name = out->joint[to].name, .end = true, .parent = to, .first = out->channels
     };
-    const double centre[3] = { -w->body[b].own[0], -w->body[b].own[1], -w->body[b].own[2] };
+    const double centre[3] = { -work->body[b].own[0], -work->body[b].own[1],
+                               -work->body[b].own[2] };
     write_offset(end, centre);
-    for (int i = w->bodies - 1; i >= 0; i--)
-      if (w->body[i].parent == b) stack[n++] = i;
+    for (int i = work->bodies - 1; i >= 0; i--)
+      if (work->body[i].parent == b) stack[n++] = i;
   }
   free(stack);
   free(depth);
   return good;
 }
 
-static void write_frames(const writer *w, int n, const double *q, perp_bvh *out)
+static void write_frames(const writer *work, int n, const double *q, perp_bvh *out)
 {
-  const int nq = perp_model_nq(w->model);
+  const int nq = perp_model_nq(work->model);
   out->value = perp_pool_alloc(&out->pool, (size_t)n * (size_t)out->channels + 1,
                                sizeof *out->value);
   for (int k = 0; k < n; k++)
-    for (int b = 0; b < w->bodies; b++) {
+    for (int body = 0; body < work->bodies; body++) {
       double x[3], quat[4];
-      write_in_parent(w, q + (size_t)k * (size_t)nq, b, x, quat);
+      write_in_parent(work, q + (size_t)k * (size_t)nq, body, x, quat);
       for (int c = 0; c < 3; c++) x[c] *= WRITE_CM;
-      perp_bvh_set_pose(out, w->body[b].joint, k, quat, x);
+      perp_bvh_set_pose(out, work->body[body].joint, k, quat, x);
     }
 }
 
 bool perp_motion_write(perp_diag *diag, const perp_model *model, int n, double frame_time,
                        const double *q, perp_bvh *out)
 {
-  writer w = { .model = model, .bodies = perp_model_bodies(model), .dim = perp_model_dim(model) };
+  writer work = { .model = model,
+                  .bodies = perp_model_bodies(model),
+                  .dim = perp_model_dim(model) };
   perp_names names = { .n = 0 };
   int roots = 0;
   *out = (perp_bvh){ .frames = n, .frame_time = frame_time };
-  w.body = perp_xalloc((size_t)w.bodies + 1, sizeof *w.body);
-  for (int b = 0; b < w.bodies; b++) w.body[b] = (write_body){ .parent = -1 };
-  write_tree(&w);
-  write_moves(&w, n, q);
-  for (int b = 0; b < w.bodies; b++) roots += w.body[b].parent < 0;
-  bool good = w.bodies > 0;
+  work.body = perp_xalloc((size_t)work.bodies + 1, sizeof *work.body);
+  for (int body = 0; body < work.bodies; body++) work.body[body] = (write_body){ .parent = -1 };
+  write_tree(&work);
+  write_moves(&work, n, q);
+  for (int body = 0; body < work.bodies; body++) roots += work.body[body].parent < 0;
+  bool good = work.bodies > 0;
   if (roots > 1) write_add(out, write_name(&out->pool, &names, "world", 0), -1, true);
-  for (int b = 0; b < w.bodies && good; b++)
-    if (w.body[b].parent < 0) good = write_joints(&w, b, roots > 1 ? 0 : -1, &names, out);
+  for (int b = 0; b < work.bodies && good; b++)
+    if (work.body[b].parent < 0) good = write_joints(&work, b, roots > 1 ? 0 : -1, &names, out);
   if (good)
-    write_frames(&w, n, q, out);
+    write_frames(&work, n, q, out);
   else {
     perp_diag_error(diag, NULL, 0, "choose a smaller scene",
-                    w.bodies == 0
+                    work.bodies == 0
                         ? "the scene has no bodies"
                         : "a BVH file has at most %d joints and end sites, and %d of them "
                           "inside each other",
                     PERP_BVH_JOINTS, PERP_BVH_DEPTH);
     perp_bvh_free(out);
   }
-  free(w.body);
+  free(work.body);
   return good;
 }
 
@@ -250,18 +254,18 @@ static bool series_columns(const series_reader *reader, const char *line, int nq
 {
   int found = 0, k = 0;
   for (int i = 0; i < nq; i++) column[i] = -1;
-  for (const char *s = line; *s != '\0' && *s != '\n'; k++) {
-    const size_t n = strcspn(s, ",\r\n");
-    if (s[0] == 'q' && n > 1 && n < 8 && strspn(s + 1, "0123456789") == n - 1) {
-      const int i = atoi(s + 1);
+  for (const char *at = line; *at != '\0' && *at != '\n'; k++) {
+    const size_t n = strcspn(at, ",\r\n");
+    if (at[0] == 'q' && n > 1 && n < 8 && strspn(at + 1, "0123456789") == n - 1) {
+      const int i = atoi(at + 1);
       if (i >= nq)
         return series_wrong(reader, "name the scene of this run",
                             "the series has the coordinate q%d, but the scene has only %d", i, nq);
       found += column[i] < 0;
       column[i] = k;
     }
-    s += n + (s[n] == ',');
-    if (*s == '\r') s++;
+    at += n + (at[n] == ',');
+    if (*at == '\r') at++;
   }
   return found == nq ||
          series_wrong(reader,
@@ -273,23 +277,23 @@ static bool series_row(const series_reader *reader, const char *line, int nq, co
                        double *t, double *q)
 {
   int k = 0, found = 0;
-  for (const char *s = line; *s != '\0' && *s != '\n'; k++) {
-    const size_t n = strcspn(s, ",\r\n");
+  for (const char *at = line; *at != '\0' && *at != '\n'; k++) {
+    const size_t n = strcspn(at, ",\r\n");
     for (int i = k == 0 ? -1 : 0; i < nq; i++) {
       if (k > 0 && column[i] != k) continue;
       double value;
-      const char *end = perp_real_at(s, &value);
-      if (end != s + n || !isfinite(value))
+      const char *end = perp_real_at(at, &value);
+      if (end != at + n || !isfinite(value))
         return series_wrong(reader, "cut the series before it",
                             "column %d is no finite number: %.*s", k + 1, (int)(n < 40 ? n : 40),
-                            s);
+                            at);
       *(i < 0 ? t : &q[i]) = value;
       found += i >= 0;
       if (k > 0) break;
       i = nq;
     }
-    s += n + (s[n] == ',');
-    if (*s == '\r') s++;
+    at += n + (at[n] == ',');
+    if (*at == '\r') at++;
   }
   return found == nq || series_wrong(reader, NULL, "the row has %d of %d coordinates", found, nq);
 }
@@ -305,19 +309,19 @@ bool perp_motion_series(perp_diag *diag, const char *path, const char *text, int
   good = good && series_columns(&reader, text, nq, column);
   *q = perp_xalloc((size_t)room * (size_t)nq + 1, sizeof **q);
   *n = 0;
-  for (const char *s = strchr(text, '\n'); good && s != NULL && s[1] != '\0';
-       s = strchr(s + 1, '\n')) {
+  for (const char *at = strchr(text, '\n'); good && at != NULL && at[1] != '\0';
+       at = strchr(at + 1, '\n')) {
     reader.line++;
     if (rows++ % every != 0) continue;
     if (*n == room) {
       room *= 2;
       *q = perp_xrealloc(*q, (size_t)room * (size_t)nq + 1, sizeof **q);
     }
-    good = series_row(&reader, s + 1, nq, column, &now, *q + (size_t)*n * (size_t)nq);
+    good = series_row(&reader, at + 1, nq, column, &now, *q + (size_t)*n * (size_t)nq);
     if (*n == 0) first = now;
     if (*n == 1) *frame_time = now - first;
     if (good && *n >= 1 && !(fabs(now - first - *n * *frame_time) <= 1e-6 * *frame_time)) {
-      const char *next = strchr(s + 1, '\n');
+      const char *next = strchr(at + 1, '\n');
       if (next == NULL || next[1] == '\0') break; /* the end of the run, within a step */
       good = series_wrong(&reader, "write the series with --sample, or choose --every",
                           "the times of frames must be equally apart: %g s follows %g s", now,

@@ -196,12 +196,13 @@ void perp_robot_finish(perp_robot *robot)
     if (equality->a >= 0) equality->a = place[equality->a];
     if (equality->b >= 0) equality->b = place[equality->b];
   }
-  for (int t = 0; t < robot->n_tendons; t++)
-    for (int i = 0; i < robot->tendon[t].n_terms; i++)
-      robot->tendon[t].term[i].joint = place[robot->tendon[t].term[i].joint];
-  for (int u = 0; u < robot->n_actuators; u++)
-    if (robot->actuator[u].at == PERP_ROBOT_AT_JOINT && robot->actuator[u].target >= 0)
-      robot->actuator[u].target = place[robot->actuator[u].target];
+  for (int tendon = 0; tendon < robot->n_tendons; tendon++)
+    for (int term = 0; term < robot->tendon[tendon].n_terms; term++)
+      robot->tendon[tendon].term[term].joint = place[robot->tendon[tendon].term[term].joint];
+  for (int actuator = 0; actuator < robot->n_actuators; actuator++)
+    if (robot->actuator[actuator].at == PERP_ROBOT_AT_JOINT &&
+        robot->actuator[actuator].target >= 0)
+      robot->actuator[actuator].target = place[robot->actuator[actuator].target];
 }
 
 /* ---- poses ---- */
@@ -286,14 +287,15 @@ void perp_robot_pose(perp_robot *robot)
     perp_quat_product(parent->turn, body->quat, body->turn);
     perp_quat_unit(body->turn);
     perp_quat_matrix(body->turn, body->R);
-    for (int k = 0; k < body->n_joints; k++) robot_pose_joint(body, &robot->joint[body->joint + k]);
+    for (int joint = 0; joint < body->n_joints; joint++)
+      robot_pose_joint(body, &robot->joint[body->joint + joint]);
     for (int i = 0; i < 3; i++) arm[i] = body->at[i] - parent->at[i];
     perp_cross(parent->turning, arm, c);
     for (int i = 0; i < 3; i++) {
       body->turning[i] = parent->turning[i];
       body->velocity[i] = parent->velocity[i] + c[i];
     }
-    for (int k = 0; k < body->n_joints; k++)
-      robot_velocity_joint(body, &robot->joint[body->joint + k]);
+    for (int joint = 0; joint < body->n_joints; joint++)
+      robot_velocity_joint(body, &robot->joint[body->joint + joint]);
   }
 }

@@ -48,11 +48,11 @@ static void bodies_one(perp_rs *rs, int r)
   const perp_robot_body *root = &robot->body[r];
   double mass = 0, *com = rs->com + 3 * r, I[9] = { 0 }, s[3], R[9], place[3], arm[3], turned[3],
          v[3], w[3];
-  for (int b = r; b < robot->n_bodies; b++)
-    if (robot->body[b].root == r) {
-      bodies_inertial(robot, b, r, s, R);
-      mass += robot->body[b].mass;
-      for (int i = 0; i < 3; i++) com[i] += robot->body[b].mass * s[i];
+  for (int body = r; body < robot->n_bodies; body++)
+    if (robot->body[body].root == r) {
+      bodies_inertial(robot, body, r, s, R);
+      mass += robot->body[body].mass;
+      for (int i = 0; i < 3; i++) com[i] += robot->body[body].mass * s[i];
     }
   if (!(mass > 0)) {
     perp_robot_refuse(rs->robot, root->file, root->line, "add an <inertial>, or a geom with a mass",
@@ -61,11 +61,11 @@ static void bodies_one(perp_rs *rs, int r)
   }
   for (int i = 0; i < 3; i++) com[i] /= mass;
   if (mass == root->mass) memcpy(com, root->com, 3 * sizeof *com);
-  for (int b = r; b < robot->n_bodies; b++)
-    if (robot->body[b].root == r) {
-      bodies_inertial(robot, b, r, s, R);
+  for (int body = r; body < robot->n_bodies; body++)
+    if (robot->body[body].root == r) {
+      bodies_inertial(robot, body, r, s, R);
       for (int i = 0; i < 3; i++) s[i] -= com[i];
-      bodies_add_inertia(I, R, robot->body[b].inertia, robot->body[b].mass, s);
+      bodies_add_inertia(I, R, robot->body[body].inertia, robot->body[body].mass, s);
     }
   perp_rs_world(rs, r, com, place);
   for (int i = 0; i < 3; i++) arm[i] = place[i] - root->at[i];
@@ -92,9 +92,9 @@ void perp_rs_bodies(perp_rs *rs)
   int moving = 0;
   rs->body = perp_pool_alloc(&robot->pool, n, sizeof *rs->body);
   rs->com = perp_pool_alloc(&robot->pool, 3 * n, sizeof *rs->com);
-  for (int b = 1; b < robot->n_bodies; b++) {
-    if (robot->body[b].root != b) continue;
-    rs->body[b] = perp_rs_fresh(rs, &rs->bodies, perp_rs_body_name(rs, b));
+  for (int body = 1; body < robot->n_bodies; body++) {
+    if (robot->body[body].root != body) continue;
+    rs->body[body] = perp_rs_fresh(rs, &rs->bodies, perp_rs_body_name(rs, body));
     moving++;
   }
   if (moving == 0) {

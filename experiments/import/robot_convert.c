@@ -48,9 +48,9 @@ void perp_robot_scene(perp_robot *robot)
   perp_memory_stream_close(rs.out);
   if (!perp_robot_refused(robot)) {
     rs.out = perp_memory_stream(&head, &head_size);
-    for (const char *s = to->said.n > 0 ? to->said.s : ""; *s != '\0'; s += *s == '\n') {
-      fprintf(rs.out, "# %.*s\n", (int)strcspn(s, "\n"), s);
-      s += strcspn(s, "\n");
+    for (const char *at = to->said.n > 0 ? to->said.s : ""; *at != '\0'; at += *at == '\n') {
+      fprintf(rs.out, "# %.*s\n", (int)strcspn(at, "\n"), at);
+      at += strcspn(at, "\n");
     }
     convert_head(&rs);
     perp_memory_stream_close(rs.out);

@@ -229,13 +229,13 @@ static void drives_rigid(perp_rs *rs)
   const perp_robot *robot = rs->robot;
   int limits = 0, dry = 0;
   if (strcmp(robot->format, "MJCF") != 0 || robot->off.constraint) return;
-  for (int j = 0; j < robot->n_joints; j++) {
-    limits += robot->joint[j].limited && !robot->off.limit;
-    dry += robot->joint[j].frictionloss > 0 && !robot->off.frictionloss;
+  for (int joint = 0; joint < robot->n_joints; joint++) {
+    limits += robot->joint[joint].limited && !robot->off.limit;
+    dry += robot->joint[joint].frictionloss > 0 && !robot->off.frictionloss;
   }
-  for (int t = 0; t < robot->n_tendons; t++) {
-    limits += robot->tendon[t].limited && !robot->off.limit;
-    dry += robot->tendon[t].frictionloss > 0 && !robot->off.frictionloss;
+  for (int tendon = 0; tendon < robot->n_tendons; tendon++) {
+    limits += robot->tendon[tendon].limited && !robot->off.limit;
+    dry += robot->tendon[tendon].frictionloss > 0 && !robot->off.frictionloss;
   }
   if (limits > 0)
     perp_robot_note(rs->robot,
@@ -253,14 +253,14 @@ void perp_rs_drives(perp_rs *rs)
 {
   const perp_robot *robot = rs->robot;
   fputs("drives:\n", rs->out);
-  for (int j = 0; j < robot->n_joints; j++)
-    if (rs->axis[j].joint != NULL)
-      drives_joint(rs, j);
+  for (int joint = 0; joint < robot->n_joints; joint++)
+    if (rs->axis[joint].joint != NULL)
+      drives_joint(rs, joint);
     else
-      drives_lost(rs, j);
-  for (int t = 0; t < robot->n_tendons; t++) {
+      drives_lost(rs, joint);
+  for (int tendon = 0; tendon < robot->n_tendons; tendon++) {
     perp_rs_single single;
-    if (perp_rs_tendon_single(rs, t, &single)) drives_tendon(rs, t, &single);
+    if (perp_rs_tendon_single(rs, tendon, &single)) drives_tendon(rs, tendon, &single);
   }
   drives_rigid(rs);
 }

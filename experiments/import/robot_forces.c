@@ -18,14 +18,14 @@ static void forces_weight(perp_rs *rs)
   const perp_robot *robot = rs->robot;
   const double *g = forces_gravity(robot);
   if (g[0] == 0 && g[1] == 0 && g[2] <= 0) return;
-  for (int r = 1; r < robot->n_bodies; r++) {
+  for (int body = 1; body < robot->n_bodies; body++) {
     double mass = 0, f[3];
-    if (robot->body[r].root != r) continue;
-    for (int b = r; b < robot->n_bodies; b++)
-      if (robot->body[b].root == r) mass += robot->body[b].mass;
+    if (robot->body[body].root != body) continue;
+    for (int b = body; b < robot->n_bodies; b++)
+      if (robot->body[b].root == body) mass += robot->body[b].mass;
     for (int i = 0; i < 3; i++) f[i] = mass * g[i];
     fputs("  - { kind: point", rs->out);
-    perp_rs_body(rs, "a", r);
+    perp_rs_body(rs, "a", body);
     perp_rs_vector(rs, "value", 3, f);
     fputs(" }\n", rs->out);
   }
@@ -136,10 +136,10 @@ void perp_rs_forces(perp_rs *rs)
   fputs("forces:\n", rs->out);
   forces_weight(rs);
   forces_compensation(rs);
-  for (int j = 0; j < robot->n_joints; j++)
-    if (robot->joint[j].kind == PERP_ROBOT_FREE) forces_damping(rs, j);
-  for (int t = 0; t < robot->n_tendons; t++)
-    if (forces_has_spring(robot, t)) forces_tendon(rs, t);
+  for (int joint = 0; joint < robot->n_joints; joint++)
+    if (robot->joint[joint].kind == PERP_ROBOT_FREE) forces_damping(rs, joint);
+  for (int tendon = 0; tendon < robot->n_tendons; tendon++)
+    if (forces_has_spring(robot, tendon)) forces_tendon(rs, tendon);
 }
 
 /* ---- the rest ---- */
@@ -190,10 +190,10 @@ void perp_rs_rest(perp_rs *rs)
 {
   const perp_robot *robot = rs->robot;
   rest_tendons(rs);
-  for (int b = 1; b < robot->n_bodies; b++)
-    if (robot->body[b].mocap)
+  for (int body = 1; body < robot->n_bodies; body++)
+    if (robot->body[body].mocap)
       perp_robot_note(rs->robot, "body %s is moved from outside (mocap): it is fixed here",
-                      perp_rs_body_name(rs, b));
+                      perp_rs_body_name(rs, body));
   if (robot->density != 0 || robot->viscosity != 0)
     perp_robot_lost(rs->robot,
                     "a medium of density %.4g kg/m^3 and viscosity %.4g: drag on all bodies",

@@ -23,12 +23,12 @@ static int hull_numbers(const perp_robot_mesh *mesh, const perp_hull *hull, cons
                         int *index)
 {
   int count = 0;
-  for (int c = 0; c < hull->n_vertices; c++) {
+  for (int vertex = 0; vertex < hull->n_vertices; vertex++) {
     int best = -1;
     double least = HUGE_VAL;
     for (int i = 0; i < n && least > 0; i++) {
       double d[3];
-      perp_sub(hull->v + 3 * c, mesh->vertex + 3 * (from != NULL ? from[i] : i), d);
+      perp_sub(hull->v + 3 * vertex, mesh->vertex + 3 * (from != NULL ? from[i] : i), d);
       const double s = perp_norm(d);
       if (s < least) least = s, best = from != NULL ? from[i] : i;
     }
@@ -80,7 +80,8 @@ static bool hull_grow(const perp_robot_mesh *mesh, const perp_hull *hull, int mo
   double *far = perp_xalloc((size_t)hull->n_faces, sizeof *far), extent = 0;
   int *who = perp_xalloc((size_t)hull->n_faces, sizeof *who), face = 0;
   *off = 0;
-  for (int i = 0; i < hull->n_vertices; i++) extent = fmax(extent, perp_norm(hull->v + 3 * i));
+  for (int vertex = 0; vertex < hull->n_vertices; vertex++)
+    extent = fmax(extent, perp_norm(hull->v + 3 * vertex));
   for (int i = 0; i < mesh->n; i++) {
     const double s = hull_beyond(hull, mesh->vertex + 3 * i, &face);
     *off = fmax(*off, s);

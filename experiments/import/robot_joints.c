@@ -194,13 +194,13 @@ static const char *joints_words(perp_rs *rs, int first, int n)
 {
   static const char *const kinds[] = { "free", "ball", "slide", "hinge" };
   perp_pool *pool = &rs->robot->pool;
-  const char *s = "";
+  const char *at = "";
   for (int i = 0; i < n; i++)
-    s = perp_pool_printf(pool, "%s%s%s", s, i > 0 ? ", " : "", perp_rs_joint_name(rs, first + i));
+    at = perp_pool_printf(pool, "%s%s%s", at, i > 0 ? ", " : "", perp_rs_joint_name(rs, first + i));
   for (int i = 0; i < n; i++)
-    s = perp_pool_printf(pool, "%s%s%s", s, i > 0 ? ", " : " (",
-                         kinds[rs->robot->joint[first + i].kind]);
-  return perp_pool_printf(pool, "%s)", s);
+    at = perp_pool_printf(pool, "%s%s%s", at, i > 0 ? ", " : " (",
+                          kinds[rs->robot->joint[first + i].kind]);
+  return perp_pool_printf(pool, "%s)", at);
 }
 
 /* What joint j of the robot is a coordinate of. */

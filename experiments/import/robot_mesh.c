@@ -251,22 +251,25 @@ static const char *mesh_node(mesh_soup *soup, const struct aiScene *scene,
                              const struct aiNode *node, const double T[16], int depth)
 {
   double own[16];
-  const struct aiMatrix4x4 *m = &node->mTransformation;
-  const double local[16] = { (double)m->a1, (double)m->a2, (double)m->a3, (double)m->a4,
-                             (double)m->b1, (double)m->b2, (double)m->b3, (double)m->b4,
-                             (double)m->c1, (double)m->c2, (double)m->c3, (double)m->c4,
-                             (double)m->d1, (double)m->d2, (double)m->d3, (double)m->d4 };
+  const struct aiMatrix4x4 *matrix = &node->mTransformation;
+  const double local[16] = { (double)matrix->a1, (double)matrix->a2, (double)matrix->a3,
+                             (double)matrix->a4, (double)matrix->b1, (double)matrix->b2,
+                             (double)matrix->b3, (double)matrix->b4, (double)matrix->c1,
+                             (double)matrix->c2, (double)matrix->c3, (double)matrix->c4,
+                             (double)matrix->d1, (double)matrix->d2, (double)matrix->d3,
+                             (double)matrix->d4 };
   for (int i = 0; i < 4; i++)
     for (int j = 0; j < 4; j++) {
       own[4 * i + j] = 0;
       for (int k = 0; k < 4; k++) own[4 * i + j] += T[4 * i + k] * local[4 * k + j];
     }
   if (depth > MOST_DEPTH) return "its nodes are nested too deeply";
-  for (unsigned k = 0; k < node->mNumMeshes; k++) {
-    if (node->mMeshes[k] >= scene->mNumMeshes) return "a node has a mesh that does not exist";
-    const struct aiMesh *mesh = scene->mMeshes[node->mMeshes[k]];
-    for (unsigned f = 0; f < mesh->mNumFaces; f++) {
-      const struct aiFace *face = &mesh->mFaces[f];
+  for (unsigned mNumMeshe = 0; mNumMeshe < node->mNumMeshes; mNumMeshe++) {
+    if (node->mMeshes[mNumMeshe] >= scene->mNumMeshes)
+      return "a node has a mesh that does not exist";
+    const struct aiMesh *mesh = scene->mMeshes[node->mMeshes[mNumMeshe]];
+    for (unsigned mNumFace = 0; mNumFace < mesh->mNumFaces; mNumFace++) {
+      const struct aiFace *face = &mesh->mFaces[mNumFace];
       double p[3][3];
       if (face->mNumIndices != 3) continue; /* points and lines */
       for (int i = 0; i < 3; i++) {

@@ -106,119 +106,121 @@ typedef struct check_gltf {
   const char *why;
 } check_gltf;
 
-static size_t check_many(const check_gltf *g, const char *list)
+static size_t check_many(const check_gltf *gltf, const char *list)
 {
-  return json_array_size(json_object_get(g->root, list));
+  return json_array_size(json_object_get(gltf->root, list));
 }
 
 /* A member that is the place of an element of a list; false: it is not there, or bad. */
-static bool check_index(check_gltf *g, const json_t *at, const char *key, const char *list,
+static bool check_index(check_gltf *gltf, const json_t *at, const char *key, const char *list,
                         bool needed)
 {
-  const json_t *x = json_object_get(at, key);
-  if (g->why != NULL || (x == NULL && !needed)) return false;
-  if (x != NULL && json_is_integer(x) && json_integer_value(x) >= 0 &&
-      (size_t)json_integer_value(x) < check_many(g, list))
+  const json_t *value = json_object_get(at, key);
+  if (gltf->why != NULL || (value == NULL && !needed)) return false;
+  if (value != NULL && json_is_integer(value) && json_integer_value(value) >= 0 &&
+      (size_t)json_integer_value(value) < check_many(gltf, list))
     return true;
-  g->why = perp_pool_printf(g->pool, "'%s' is no number of one of its %s", key, list);
+  gltf->why = perp_pool_printf(gltf->pool, "'%s' is no number of one of its %s", key, list);
   return false;
 }
 
-static int64_t check_length(check_gltf *g, const json_t *at, const char *key, int64_t otherwise)
+static int64_t check_length(check_gltf *gltf, const json_t *at, const char *key, int64_t otherwise)
 {
-  const json_t *x = json_object_get(at, key);
-  if (x == NULL && otherwise >= 0) return otherwise;
-  if (json_is_integer(x) && json_integer_value(x) >= 0 && json_integer_value(x) < (int64_t)1 << 40)
-    return json_integer_value(x);
-  if (g->why == NULL) g->why = perp_pool_printf(g->pool, "'%s' is no length", key);
+  const json_t *value = json_object_get(at, key);
+  if (value == NULL && otherwise >= 0) return otherwise;
+  if (json_is_integer(value) && json_integer_value(value) >= 0 &&
+      json_integer_value(value) < (int64_t)1 << 40)
+    return json_integer_value(value);
+  if (gltf->why == NULL) gltf->why = perp_pool_printf(gltf->pool, "'%s' is no length", key);
   return 0;
 }
 
-static void check_view(check_gltf *g, const json_t *view)
+static void check_view(check_gltf *gltf, const json_t *view)
 {
-  if (!check_index(g, view, "buffer", "buffers", true)) return;
+  if (!check_index(gltf, view, "buffer", "buffers", true)) return;
   const json_t *buffer = json_array_get(
-      json_object_get(g->root, "buffers"),
+      json_object_get(gltf->root, "buffers"),
       (size_t)json_integer_value(json_object_get(view, "buffer")));
-  const int64_t end = check_length(g, view, "byteOffset", 0) +
-                      check_length(g, view, "byteLength", -1);
-  if (end > check_length(g, buffer, "byteLength", -1) && g->why == NULL)
-    g->why = "a part of a buffer ends behind it";
+  const int64_t end = check_length(gltf, view, "byteOffset", 0) +
+                      check_length(gltf, view, "byteLength", -1);
+  if (end > check_length(gltf, buffer, "byteLength", -1) && gltf->why == NULL)
+    gltf->why = "a part of a buffer ends behind it";
 }
 
-static void check_accessor(check_gltf *g, const json_t *accessor)
+static void check_accessor(check_gltf *gltf, const json_t *accessor)
 {
   static const char *const types[] = { "SCALAR", "VEC2", "VEC3", "VEC4", "MAT2", "MAT3", "MAT4" };
   static const int counts[] = { 1, 2, 3, 4, 4, 9, 16 }, sizes[] = { 1, 1, 2, 2, 0, 4, 4 };
   const char *type = json_string_value(json_object_get(accessor, "type"));
-  const int64_t component = check_length(g, accessor, "componentType", -1) - 5120,
-                count = check_length(g, accessor, "count", -1);
+  const int64_t component = check_length(gltf, accessor, "componentType", -1) - 5120,
+                count = check_length(gltf, accessor, "count", -1);
   int k = 0;
   while (k < 7 && (type == NULL || strcmp(type, types[k]) != 0)) k++;
-  if (g->why == NULL && (k == 7 || component < 0 || component > 6 || sizes[component] == 0))
-    g->why = "an accessor has an unknown 'type' or 'componentType'";
+  if (gltf->why == NULL && (k == 7 || component < 0 || component > 6 || sizes[component] == 0))
+    gltf->why = "an accessor has an unknown 'type' or 'componentType'";
   const bool sparse = json_object_get(accessor, "sparse") != NULL;
-  if (!check_index(g, accessor, "bufferView", "bufferViews", !sparse)) return;
+  if (!check_index(gltf, accessor, "bufferView", "bufferViews", !sparse)) return;
   const json_t *view = json_array_get(
-      json_object_get(g->root, "bufferViews"),
+      json_object_get(gltf->root, "bufferViews"),
       (size_t)json_integer_value(json_object_get(accessor, "bufferView")));
   const int64_t one = (int64_t)counts[k] * sizes[component],
-                stride = check_length(g, view, "byteStride", one),
-                end = check_length(g, accessor, "byteOffset", 0) +
+                stride = check_length(gltf, view, "byteStride", one),
+                end = check_length(gltf, accessor, "byteOffset", 0) +
                       (count > 0 ? (count - 1) * stride + one : 0);
-  if (g->why == NULL &&
-      (count > (int64_t)1 << 30 || stride > 252 || end > check_length(g, view, "byteLength", -1)))
-    g->why = "an accessor ends behind its part of the buffer";
+  if (gltf->why == NULL && (count > (int64_t)1 << 30 || stride > 252 ||
+                            end > check_length(gltf, view, "byteLength", -1)))
+    gltf->why = "an accessor ends behind its part of the buffer";
 }
 
-static void check_attributes(check_gltf *g, const json_t *attributes)
+static void check_attributes(check_gltf *gltf, const json_t *attributes)
 {
   const char *key;
   json_t *value;
   json_object_foreach((json_t *)(uintptr_t)attributes, key, value)
   {
     (void)value;
-    check_index(g, attributes, key, "accessors", true);
+    check_index(gltf, attributes, key, "accessors", true);
   }
 }
 
-static void check_primitive(check_gltf *g, const json_t *primitive)
+static void check_primitive(check_gltf *gltf, const json_t *primitive)
 {
   const json_t *attributes = json_object_get(primitive, "attributes"), *target;
   size_t i;
   if (!json_is_object(attributes) || json_object_get(attributes, "POSITION") == NULL)
-    g->why = "a primitive has no positions";
-  check_attributes(g, attributes);
-  check_index(g, primitive, "indices", "accessors", false);
+    gltf->why = "a primitive has no positions";
+  check_attributes(gltf, attributes);
+  check_index(gltf, primitive, "indices", "accessors", false);
   /* assimp follows the indices of lines wherever they lead */
-  const int64_t mode = check_length(g, primitive, "mode", 4);
-  if (g->why == NULL && (mode < 4 || mode > 6))
-    g->why = "a primitive is no triangles: points and lines have no surface";
-  json_array_foreach(json_object_get(primitive, "targets"), i, target) check_attributes(g, target);
+  const int64_t mode = check_length(gltf, primitive, "mode", 4);
+  if (gltf->why == NULL && (mode < 4 || mode > 6))
+    gltf->why = "a primitive is no triangles: points and lines have no surface";
+  json_array_foreach(json_object_get(primitive, "targets"), i, target)
+      check_attributes(gltf, target);
 }
 
-static void check_scenes(check_gltf *g)
+static void check_scenes(check_gltf *gltf)
 {
   size_t i, j;
   const json_t *at, *primitive;
-  json_array_foreach(json_object_get(g->root, "bufferViews"), i, at) check_view(g, at);
-  json_array_foreach(json_object_get(g->root, "accessors"), i, at)
+  json_array_foreach(json_object_get(gltf->root, "bufferViews"), i, at) check_view(gltf, at);
+  json_array_foreach(json_object_get(gltf->root, "accessors"), i, at)
   {
-    if (g->why == NULL) check_accessor(g, at);
+    if (gltf->why == NULL) check_accessor(gltf, at);
   }
-  json_array_foreach(json_object_get(g->root, "meshes"), i, at)
+  json_array_foreach(json_object_get(gltf->root, "meshes"), i, at)
   {
     json_array_foreach(json_object_get(at, "primitives"), j, primitive)
     {
-      if (g->why == NULL) check_primitive(g, primitive);
+      if (gltf->why == NULL) check_primitive(gltf, primitive);
     }
   }
-  json_array_foreach(json_object_get(g->root, "nodes"), i, at)
+  json_array_foreach(json_object_get(gltf->root, "nodes"), i, at)
   {
-    check_index(g, at, "mesh", "meshes", false);
-    check_index(g, at, "skin", "skins", false);
+    check_index(gltf, at, "mesh", "meshes", false);
+    check_index(gltf, at, "skin", "skins", false);
   }
-  check_index(g, g->root, "scene", "scenes", false);
+  check_index(gltf, gltf->root, "scene", "scenes", false);
 }
 
 /* A GLB is a header of 12 bytes, then chunks: length, name, bytes; the first one is JSON. */
@@ -236,11 +238,11 @@ const char *perp_mesh_check_gltf(perp_pool *pool, const char *bytes, size_t size
     n = length;
   }
   json_t *root = json_loadb(text, n, JSON_DISABLE_EOF_CHECK, NULL);
-  check_gltf g = { pool, root, NULL };
+  check_gltf gltf = { pool, root, NULL };
   if (!json_is_object(root))
-    g.why = "it is not valid JSON";
+    gltf.why = "it is not valid JSON";
   else
-    check_scenes(&g);
+    check_scenes(&gltf);
   json_decref(root);
-  return g.why;
+  return gltf.why;
 }

@@ -44,28 +44,28 @@ static const char *search_base(const char *path)
   return slash != NULL ? slash + 1 : path;
 }
 
-static bool search_has(const search *s, const char *folder, const char *name)
+static bool search_has(const search *work, const char *folder, const char *name)
 {
   struct stat st;
-  const char *path = perp_pool_printf(&s->robot->pool, "%s/%s", folder, name);
+  const char *path = perp_pool_printf(&work->robot->pool, "%s/%s", folder, name);
   return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-static void search_add(search *s, const char *path, bool up)
+static void search_add(search *work, const char *path, bool up)
 {
-  const char *real = search_real(s->robot, path);
-  if (real == NULL || s->n == MOST_FOLDERS) return;
-  s->place[s->n++] = (search_place){ real, up };
+  const char *real = search_real(work->robot, path);
+  if (real == NULL || work->n == MOST_FOLDERS) return;
+  work->place[work->n++] = (search_place){ real, up };
 }
 
 /* The folders of a list DIR[:DIR]; below: what is added to each. */
-static void search_add_list(search *s, const char *variable, const char *below)
+static void search_add_list(search *work, const char *variable, const char *below)
 {
   const char *list = getenv(variable);
   for (size_t n; list != NULL && *list != '\0'; list += n + (list[n] == ':')) {
     n = strcspn(list, ":");
     if (n > 0)
-      search_add(s, perp_pool_printf(&s->robot->pool, "%.*s%s", (int)n, list, below), false);
+      search_add(work, perp_pool_printf(&work->robot->pool, "%.*s%s", (int)n, list, below), false);
   }
 }
 
@@ -75,15 +75,15 @@ static const char *search_parent(perp_robot *robot, const char *folder)
   return folder[0] != '/' || folder[1] == '\0' ? NULL : perp_robot_folder(robot, folder);
 }
 
-static void search_begin(search *s, perp_robot *robot, bool folder)
+static void search_begin(search *work, perp_robot *robot, bool folder)
 {
-  *s = (search){ .robot = robot, .folder = folder };
-  search_add_list(s, "PERP_PACKAGE_PATH", "");
-  search_add_list(s, "ROS_PACKAGE_PATH", "");
-  search_add_list(s, "AMENT_PREFIX_PATH", "/share");
-  search_add_list(s, "GAZEBO_MODEL_PATH", "");
-  search_add_list(s, "GZ_SIM_RESOURCE_PATH", "");
-  s->n_named = s->n;
+  *work = (search){ .robot = robot, .folder = folder };
+  search_add_list(work, "PERP_PACKAGE_PATH", "");
+  search_add_list(work, "ROS_PACKAGE_PATH", "");
+  search_add_list(work, "AMENT_PREFIX_PATH", "/share");
+  search_add_list(work, "GAZEBO_MODEL_PATH", "");
+  search_add_list(work, "GZ_SIM_RESOURCE_PATH", "");
+  work->n_named = work->n;
   /* through links to the file itself: its meshes are beside it */
   const char *own = search_real(robot, robot->path);
   const char *at = own != NULL ? perp_robot_folder(robot, own) : NULL, *package = NULL;
@@ -92,23 +92,23 @@ static void search_begin(search *s, perp_robot *robot, bool folder)
     if (strcmp(search_base(at), inner[i]) == 0) package = search_parent(robot, at);
   const char *up = at;
   for (int i = 0; up != NULL && i < MOST_PARENTS; i++, up = search_parent(robot, up))
-    if (search_has(s, up, "package.xml") || search_has(s, up, "model.config")) {
+    if (search_has(work, up, "package.xml") || search_has(work, up, "model.config")) {
       package = up;
       break;
     }
   for (up = at; up != NULL; up = search_parent(robot, up)) {
-    search_add(s, up, true);
+    search_add(work, up, true);
     if (package == NULL || strcmp(up, package) == 0) break;
   }
   /* named through a link: what is beside the link, too */
   const char *linked = perp_robot_folder(robot, robot->path), *real = search_real(robot, linked);
-  if (real != NULL && (at == NULL || strcmp(real, at) != 0)) search_add(s, linked, true);
+  if (real != NULL && (at == NULL || strcmp(real, at) != 0)) search_add(work, linked, true);
 }
 
-static bool search_within(const search *s, const char *path)
+static bool search_within(const search *work, const char *path)
 {
-  for (int i = 0; i < s->n; i++) {
-    const char *folder = s->place[i].path;
+  for (int i = 0; i < work->n; i++) {
+    const char *folder = work->place[i].path;
     const size_t n = strlen(folder);
     if (n == 1 || (strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0')))
       return true;
@@ -117,30 +117,31 @@ static bool search_within(const search *s, const char *path)
 }
 
 /* The file, if it is there and inside. */
-static const char *search_try(search *s, const char *folder, const char *name)
+static const char *search_try(search *work, const char *folder, const char *name)
 {
   struct stat st;
   const char *path = name[0] == '/' ? name
-                                    : perp_pool_printf(&s->robot->pool, "%s/%s", folder, name);
-  const char *real = search_real(s->robot, path);
+                                    : perp_pool_printf(&work->robot->pool, "%s/%s", folder, name);
+  const char *real = search_real(work->robot, path);
   if (real == NULL || stat(real, &st) != 0) {
-    if (s->tried.n < 600) perp_text_add(&s->tried, "%s%s", s->tried.n > 0 ? ", " : "", path);
+    if (work->tried.n < 600)
+      perp_text_add(&work->tried, "%s%s", work->tried.n > 0 ? ", " : "", path);
     return NULL;
   }
-  if (!(s->folder ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode))) return NULL;
-  if (search_within(s, real)) return real;
-  s->outside = true;
+  if (!(work->folder ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode))) return NULL;
+  if (search_within(work, real)) return real;
+  work->outside = true;
   return NULL;
 }
 
 /* Is this folder that package: by its name, or by what its package.xml says? */
-static bool search_called(const search *s, const char *folder, const char *name, size_t n)
+static bool search_called(const search *work, const char *folder, const char *name, size_t n)
 {
   const char *base = search_base(folder);
   if (strlen(base) == n && strncmp(base, name, n) == 0) return true;
-  if (!search_has(s, folder, "package.xml")) return false;
+  if (!search_has(work, folder, "package.xml")) return false;
   size_t size = 0;
-  const char *why = NULL, *file = perp_pool_printf(&s->robot->pool, "%s/package.xml", folder);
+  const char *why = NULL, *file = perp_pool_printf(&work->robot->pool, "%s/package.xml", folder);
   char *text = perp_read_input(file, &size, &why);
   const char *at = text != NULL ? strstr(text, "<name>") : NULL;
   bool same = false;
@@ -148,62 +149,63 @@ static bool search_called(const search *s, const char *folder, const char *name,
     at += 6 + strspn(at + 6, " \t\r\n");
     same = strncmp(at, name, n) == 0 && strchr("< \t\r\n", at[n]) != NULL && at[n] != '\0';
   }
-  if (same) perp_robot_read_file(s->robot, file); /* so that a copy is found as this one is */
+  if (same) perp_robot_read_file(work->robot, file); /* so that a copy is found as this one is */
   free(text);
   return same;
 }
 
 /* NAME/x of package:// and model:// */
-static const char *search_package(search *s, const char *folder, const char *whole)
+static const char *search_package(search *work, const char *folder, const char *whole)
 {
   const size_t n = strcspn(whole, "/");
   const char *rest = whole[n] == '/' ? whole + n + 1 : "", *found = NULL;
-  if (rest[0] == '\0' && !s->folder) return NULL;
+  if (rest[0] == '\0' && !work->folder) return NULL;
   if (rest[0] == '\0') rest = ".";
-  for (int i = 0; i < s->n_named && found == NULL; i++) {
-    const char *dir = s->place[i].path;
-    found = search_try(s, dir, whole);
+  for (int i = 0; i < work->n_named && found == NULL; i++) {
+    const char *dir = work->place[i].path;
+    found = search_try(work, dir, whole);
     if (found == NULL)
-      found = search_try(s, dir, perp_pool_printf(&s->robot->pool, "share/%s", whole));
-    if (found == NULL && search_called(s, dir, whole, n)) found = search_try(s, dir, rest);
+      found = search_try(work, dir, perp_pool_printf(&work->robot->pool, "share/%s", whole));
+    if (found == NULL && search_called(work, dir, whole, n)) found = search_try(work, dir, rest);
   }
-  for (int i = s->n_named; i < s->n && found == NULL; i++)
-    if (search_called(s, s->place[i].path, whole, n)) found = search_try(s, s->place[i].path, rest);
-  for (int i = s->n_named; i < s->n && found == NULL; i++) {
-    found = search_try(s, s->place[i].path, whole);
-    if (found == NULL && !s->folder) found = search_try(s, s->place[i].path, rest);
+  for (int i = work->n_named; i < work->n && found == NULL; i++)
+    if (search_called(work, work->place[i].path, whole, n))
+      found = search_try(work, work->place[i].path, rest);
+  for (int i = work->n_named; i < work->n && found == NULL; i++) {
+    found = search_try(work, work->place[i].path, whole);
+    if (found == NULL && !work->folder) found = search_try(work, work->place[i].path, rest);
   }
-  if (found == NULL && !s->folder) found = search_try(s, folder, search_base(rest));
+  if (found == NULL && !work->folder) found = search_try(work, folder, search_base(rest));
   return found;
 }
 
-static const char *search_relative(search *s, const char *folder, const char *name)
+static const char *search_relative(search *work, const char *folder, const char *name)
 {
-  const char *found = search_try(s, folder, name);
+  const char *found = search_try(work, folder, name);
   for (int k = 0; k < 2; k++) /* beside the file and above it, then in the paths */
-    for (int i = 0; i < s->n && found == NULL; i++)
-      if (s->place[i].up == (k == 0)) found = search_try(s, s->place[i].path, name);
-  if (found == NULL && !s->folder) found = search_try(s, folder, search_base(name));
+    for (int i = 0; i < work->n && found == NULL; i++)
+      if (work->place[i].up == (k == 0)) found = search_try(work, work->place[i].path, name);
+  if (found == NULL && !work->folder) found = search_try(work, folder, search_base(name));
   return found;
 }
 
-static const char *search_any(search *s, const char *folder, const char *name)
+static const char *search_any(search *work, const char *folder, const char *name)
 {
   static const char *const schemes[] = { "package://", "model://" };
   for (int i = 0; i < 2; i++)
     if (strncmp(name, schemes[i], strlen(schemes[i])) == 0)
-      return search_package(s, folder, name + strlen(schemes[i]));
+      return search_package(work, folder, name + strlen(schemes[i]));
   if (strncmp(name, "file://", 7) == 0) name += 7;
   if (name[0] == '\0' || strstr(name, "://") != NULL) return NULL;
-  return name[0] == '/' ? search_try(s, "", name) : search_relative(s, folder, name);
+  return name[0] == '/' ? search_try(work, "", name) : search_relative(work, folder, name);
 }
 
 static const char *search_run(perp_robot *robot, const char *folder, const char *name, bool dir)
 {
-  search s;
-  search_begin(&s, robot, dir);
-  const char *found = search_any(&s, folder, name);
-  perp_text_free(&s.tried);
+  search work;
+  search_begin(&work, robot, dir);
+  const char *found = search_any(&work, folder, name);
+  perp_text_free(&work.tried);
   return found;
 }
 
@@ -220,9 +222,9 @@ const char *perp_robot_search_folder(perp_robot *robot, const char *folder, cons
 const char *perp_robot_find(perp_robot *robot, const char *folder, const char *name,
                             const char *what, const char *at_file, int at_line)
 {
-  search s;
-  search_begin(&s, robot, false);
-  const char *found = search_any(&s, folder, name);
+  search work;
+  search_begin(&work, robot, false);
+  const char *found = search_any(&work, folder, name);
   const bool package = strncmp(name, "package://", 10) == 0 || strncmp(name, "model://", 8) == 0;
   const char *of = package ? strstr(name, "//") + 2 : "";
   const char *hint = package ? perp_pool_printf(&robot->pool,
@@ -231,14 +233,15 @@ const char *perp_robot_find(perp_robot *robot, const char *folder, const char *n
                                                 (int)strcspn(of, "/"), of)
                              : "put the file beside the robot's, or name its folder with "
                                "--package-path DIR";
-  if (found == NULL && s.outside)
+  if (found == NULL && work.outside)
     perp_robot_refuse(robot, at_file, at_line,
                       "--package-path DIR allows a folder; all files of DIR may then be read",
                       "%s %s is outside of the folder of the robot and of its package", what, name);
   else if (found == NULL)
     perp_robot_refuse(robot, at_file, at_line, hint, "%s %s is not found%s%s", what, name,
-                      s.tried.n > 0 ? ": there is no " : "", s.tried.n > 0 ? s.tried.s : "");
-  perp_text_free(&s.tried);
+                      work.tried.n > 0 ? ": there is no " : "",
+                      work.tried.n > 0 ? work.tried.s : "");
+  perp_text_free(&work.tried);
   return found;
 }
 

@@ -90,9 +90,9 @@ static bool shapes_meet(const perp_rs *rs, int g, int k)
   if (!(robot->geom[g].contype & robot->geom[k].conaffinity) &&
       !(robot->geom[k].contype & robot->geom[g].conaffinity))
     return false;
-  for (int e = 0; e < robot->n_excludes; e++)
-    if ((robot->exclude[e].a == a && robot->exclude[e].b == b) ||
-        (robot->exclude[e].a == b && robot->exclude[e].b == a))
+  for (int exclude = 0; exclude < robot->n_excludes; exclude++)
+    if ((robot->exclude[exclude].a == a && robot->exclude[exclude].b == b) ||
+        (robot->exclude[exclude].a == b && robot->exclude[exclude].b == a))
       return false;
   return true;
 }
@@ -102,12 +102,12 @@ static bool shapes_none_meets(const perp_rs *rs, int a, int b, bool *some)
 {
   const perp_robot *robot = rs->robot;
   *some = false;
-  for (int g = 0; g < robot->n_geoms; g++) {
-    if (robot->body[robot->geom[g].body].root != a || !shapes_touching(robot, g)) continue;
+  for (int geom = 0; geom < robot->n_geoms; geom++) {
+    if (robot->body[robot->geom[geom].body].root != a || !shapes_touching(robot, geom)) continue;
     for (int k = 0; k < robot->n_geoms; k++) {
       if (robot->body[robot->geom[k].body].root != b || !shapes_touching(robot, k)) continue;
-      *some = *some || shapes_tested(rs, g, k);
-      if (shapes_meet(rs, g, k)) return false;
+      *some = *some || shapes_tested(rs, geom, k);
+      if (shapes_meet(rs, geom, k)) return false;
     }
   }
   return true;
@@ -117,8 +117,9 @@ static bool shapes_none_meets(const perp_rs *rs, int a, int b, bool *some)
 static void shapes_excluded(perp_rs *rs)
 {
   const perp_robot *robot = rs->robot;
-  for (int e = 0; e < robot->n_excludes; e++) {
-    const int a = robot->body[robot->exclude[e].a].root, b = robot->body[robot->exclude[e].b].root;
+  for (int exclude = 0; exclude < robot->n_excludes; exclude++) {
+    const int a = robot->body[robot->exclude[exclude].a].root,
+              b = robot->body[robot->exclude[exclude].b].root;
     bool some;
     if (a != b && !shapes_apart(rs, a, b) && shapes_none_meets(rs, a, b, &some) && some)
       shapes_apart_add(rs, a, b);
@@ -336,18 +337,19 @@ void perp_rs_shapes(perp_rs *rs)
     perp_robot_note(rs->robot, "contacts are disabled: the scene has no shapes");
     return;
   }
-  for (int p = 0; p < robot->n_pairs; p++)
+  for (int pair = 0; pair < robot->n_pairs; pair++)
     perp_robot_lost(rs->robot, "pair %s, %s: a contact with parameters of its own",
-                    shapes_name(rs, robot->pair[p].a), shapes_name(rs, robot->pair[p].b));
-  for (int g = 0; g < robot->n_geoms; g++) {
-    if (!shapes_touching(robot, g))
+                    shapes_name(rs, robot->pair[pair].a), shapes_name(rs, robot->pair[pair].b));
+  for (int geom = 0; geom < robot->n_geoms; geom++) {
+    if (!shapes_touching(robot, geom))
       drawn++;
-    else if (robot->geom[g].kind == PERP_ROBOT_FIELD && robot->body[robot->geom[g].body].root != 0)
+    else if (robot->geom[geom].kind == PERP_ROBOT_FIELD &&
+             robot->body[robot->geom[geom].body].root != 0)
       perp_robot_lost(rs->robot,
                       "height field %s of a moving body: perp has only fixed height fields",
-                      shapes_name(rs, g));
+                      shapes_name(rs, geom));
     else
-      which[n++] = g;
+      which[n++] = geom;
   }
   shapes_excluded(rs);
   const int *group = shapes_groups(rs);

@@ -79,20 +79,20 @@ void perp_rs_surfaces(perp_rs *rs, const int *which, int n)
   rs->surface_of = perp_pool_alloc(&rs->robot->pool, (size_t)rs->robot->n_geoms + 1,
                                    sizeof *rs->surface_of);
   for (int i = 0; i < n; i++) rs->surface_of[which[i]] = surfaces_kind(rs, which[i]);
-  for (int i = 0; i < rs->n_surfaces; i++)
-    for (int j = 0; j < i; j++) {
-      if (!surfaces_differ(&rs->surface[j], &rs->surface[i], f)) continue;
+  for (int surface = 0; surface < rs->n_surfaces; surface++)
+    for (int j = 0; j < surface; j++) {
+      if (!surfaces_differ(&rs->surface[j], &rs->surface[surface], f)) continue;
       if (!rs->materials) fputs("pairs:\n", rs->out);
       rs->materials = true;
-      fprintf(rs->out, "  - { a: surface_%d, b: surface_%d", j, i);
+      fprintf(rs->out, "  - { a: surface_%d, b: surface_%d", j, surface);
       surfaces_numbers(rs, f, true);
       fputs(" }\n", rs->out);
     }
   if (!rs->materials) return;
   fputs("materials:\n", rs->out);
-  for (int i = 0; i < rs->n_surfaces; i++) {
-    surfaces_contact(&rs->surface[i], &rs->surface[i], f);
-    fprintf(rs->out, "  surface_%d: { restitution: 0", i);
+  for (int surface = 0; surface < rs->n_surfaces; surface++) {
+    surfaces_contact(&rs->surface[surface], &rs->surface[surface], f);
+    fprintf(rs->out, "  surface_%d: { restitution: 0", surface);
     surfaces_numbers(rs, f, false);
     fputs(" }\n", rs->out);
   }

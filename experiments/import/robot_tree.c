@@ -478,24 +478,24 @@ static void tree_close(perp_tree *tree, int j)
 void perp_tree_build(perp_tree *tree)
 {
   perp_robot *robot = tree->robot;
-  for (int j = 0; j < tree->n_joints; j++) {
-    perp_tree_link *child = &tree->link[tree->joint[j].child];
-    if (child->carrier < 0) child->carrier = j;
+  for (int joint = 0; joint < tree->n_joints; joint++) {
+    perp_tree_link *child = &tree->link[tree->joint[joint].child];
+    if (child->carrier < 0) child->carrier = joint;
   }
-  for (int i = 0; i < tree->n_links; i++) {
-    tree_mass(tree, &tree->link[i]);
-    tree_check_inertia(tree, &tree->link[i]);
+  for (int link = 0; link < tree->n_links; link++) {
+    tree_mass(tree, &tree->link[link]);
+    tree_check_inertia(tree, &tree->link[link]);
     /* up to a link that nothing carries */
-    int at = i, steps = 0;
+    int at = link, steps = 0;
     while (at >= 0 && tree->link[at].carrier >= 0 && steps++ <= tree->n_links)
       at = tree->joint[tree->link[at].carrier].parent;
     if (steps > MOST_IN_A_ROW && steps <= tree->n_links)
-      perp_xml_refuse(robot, tree->link[i].at, "divide the file", "more than %d links in a row",
+      perp_xml_refuse(robot, tree->link[link].at, "divide the file", "more than %d links in a row",
                       MOST_IN_A_ROW);
     if (steps > tree->n_links)
-      perp_xml_refuse(robot, tree->link[i].at, "connect one of them with the world",
+      perp_xml_refuse(robot, tree->link[link].at, "connect one of them with the world",
                       "link '%s' is in a circle of joints that nothing carries",
-                      tree->link[i].name);
+                      tree->link[link].name);
   }
   for (int i = 0; i < tree->n_links && !perp_robot_refused(robot); i++) {
     const int j = tree->link[i].carrier;

@@ -33,12 +33,12 @@ const char *perp_rs_actuator_name(perp_rs *rs, int actuator)
 
 const char *perp_rs_fresh(perp_rs *rs, perp_names *names, const char *name)
 {
-  const char *s = name;
-  if (strspn(s, "0123456789") == strlen(s) || strcmp(s, "world") == 0)
-    s = perp_pool_printf(&rs->robot->pool, "b_%s", s);
-  for (int before = names->n; perp_names_index(&rs->robot->pool, names, s, -1) < before;)
-    s = perp_pool_printf(&rs->robot->pool, "%s_", s);
-  return s;
+  const char *at = name;
+  if (strspn(at, "0123456789") == strlen(at) || strcmp(at, "world") == 0)
+    at = perp_pool_printf(&rs->robot->pool, "b_%s", at);
+  for (int before = names->n; perp_names_index(&rs->robot->pool, names, at, -1) < before;)
+    at = perp_pool_printf(&rs->robot->pool, "%s_", at);
+  return at;
 }
 
 void perp_rs_digits(perp_rs *rs, double v)

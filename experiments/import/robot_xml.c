@@ -73,12 +73,12 @@ const char *perp_xml_load(perp_pool *pool)
 static const char *xml_excess(const char *text, size_t size)
 {
   size_t tags = 0, attributes = 0;
-  for (const char *s = text, *end = text + size; s < end; s++)
-    if (*s == '<') {
+  for (const char *at = text, *end = text + size; at < end; at++)
+    if (*at == '<') {
       tags++;
       attributes = 0;
-    } else if (*s == '=') {
-      const char *value = s + 1;
+    } else if (*at == '=') {
+      const char *value = at + 1;
       while (value < end && strchr(" \t\r\n", *value) != NULL) value++;
       if (value < end && (*value == '"' || *value == '\'') && ++attributes > MOST_ATTRIBUTES)
         return "an element has more than 1000 attributes";
@@ -233,10 +233,10 @@ const char *perp_xml_content(perp_robot *robot, const xmlNode *node)
 {
   xmlChar *value = perp_xml_calls.xmlNodeGetContent(node);
   if (value == NULL) return "";
-  const char *s = (const char *)value + strspn((const char *)value, " \t\r\n");
-  size_t n = strlen(s);
-  while (n > 0 && strchr(" \t\r\n", s[n - 1]) != NULL) n--;
-  char *copy = perp_shown_clean(perp_pool_strndup(&robot->pool, s, n));
+  const char *at = (const char *)value + strspn((const char *)value, " \t\r\n");
+  size_t n = strlen(at);
+  while (n > 0 && strchr(" \t\r\n", at[n - 1]) != NULL) n--;
+  char *copy = perp_shown_clean(perp_pool_strndup(&robot->pool, at, n));
   (*perp_xml_calls.xmlFree)(value);
   return copy;
 }
@@ -273,10 +273,10 @@ int perp_xml_scan(perp_robot *robot, const xmlNode *node, const char *what, cons
 {
   int n = 0;
   double next;
-  for (const char *s = text;; n++) {
-    const int got = xml_number(&s, &next);
+  for (const char *at = text;; n++) {
+    const int got = xml_number(&at, &next);
     if (got == 0) return n;
-    if (got < 0) return xml_bad(robot, node, what, s);
+    if (got < 0) return xml_bad(robot, node, what, at);
     if (n == most) {
       perp_xml_refuse(robot, node, "remove the others", "%s of <%s> has more than %d number%s",
                       what, node->name, most, most > 1 ? "s" : "");
@@ -314,16 +314,16 @@ double *perp_xml_list(perp_robot *robot, const xmlNode *node, const char *key, i
   *n = 0;
   if (text == NULL) return NULL;
   int count = 0, got = 0;
-  for (const char *s = (const char *)text; (got = xml_number(&s, &next)) > 0; count++) {}
+  for (const char *at = (const char *)text; (got = xml_number(&at, &next)) > 0; count++) {}
   if (got == 0 && count > 0 && count < MOST_NUMBERS) {
     v = perp_pool_alloc(&robot->pool, (size_t)count, sizeof *v);
-    for (const char *s = (const char *)text; *n < count && xml_number(&s, &v[*n]) > 0; ++*n) {}
+    for (const char *at = (const char *)text; *n < count && xml_number(&at, &v[*n]) > 0; ++*n) {}
   } else if (got < 0) {
     char what[80];
     snprintf(what, sizeof what, "'%.60s'", key);
-    const char *s = (const char *)text;
-    while (xml_number(&s, &next) > 0) {}
-    xml_bad(robot, node, what, s);
+    const char *at = (const char *)text;
+    while (xml_number(&at, &next) > 0) {}
+    xml_bad(robot, node, what, at);
   } else if (count > 0)
     perp_xml_refuse(robot, node, "", "'%s' of <%s> has %d numbers: more than %d", key, node->name,
                     count, MOST_NUMBERS);

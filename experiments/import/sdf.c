@@ -107,14 +107,14 @@ static void sdf_model(perp_sdf *sdf, const xmlNode *at, const sdf_place *in)
   sdf->n_models++;
   sdf->n_tops += in->scope[0] == '\0';
   perp_sdf_rest(sdf, at, read, perp_pool_printf(&sdf->robot->pool, "model %s", own));
-  for (const xmlNode *l = perp_xml_child(at, "link"); l != NULL && !perp_robot_refused(sdf->robot);
-       l = perp_xml_next(l, "link")) {
-    perp_sdf_frame *link = sdf_add_frame(sdf, l, scope, sdf_name(sdf, l));
+  for (const xmlNode *node = perp_xml_child(at, "link");
+       node != NULL && !perp_robot_refused(sdf->robot); node = perp_xml_next(node, "link")) {
+    perp_sdf_frame *link = sdf_add_frame(sdf, node, scope, sdf_name(sdf, node));
     if (link == NULL) return;
-    perp_sdf_pose(sdf, l, &link->pose, &base);
+    perp_sdf_pose(sdf, node, &link->pose, &base);
     link->base = perp_sdf_base(sdf, scope, base);
     link->link = sdf->tree.n_links;
-    perp_sdf_link(sdf, l, scope, in->folder, fixed, &group);
+    perp_sdf_link(sdf, node, scope, in->folder, fixed, &group);
   }
   if (perp_robot_refused(sdf->robot)) return;
   sdf_frames_of(sdf, at, scope);
@@ -128,10 +128,10 @@ static const char *sdf_of_folder(perp_sdf *sdf, const char *folder, const xmlNod
   const char *config = perp_pool_printf(&sdf->robot->pool, "%s/model.config", folder);
   xmlDoc *doc = perp_xml_open(sdf->robot, config, at);
   const char *name = NULL;
-  for (const xmlNode *s =
+  for (const xmlNode *node =
            doc != NULL ? perp_xml_child(perp_xml_calls.xmlDocGetRootElement(doc), "sdf") : NULL;
-       s != NULL; s = perp_xml_next(s, "sdf"))
-    name = perp_xml_content(sdf->robot, s);
+       node != NULL; node = perp_xml_next(node, "sdf"))
+    name = perp_xml_content(sdf->robot, node);
   perp_xml_calls.xmlFreeDoc(doc);
   if (perp_robot_refused(sdf->robot)) return NULL;
   return perp_robot_find(sdf->robot, folder, name != NULL ? name : "model.sdf", "model",

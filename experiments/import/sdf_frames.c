@@ -94,8 +94,8 @@ const char *perp_sdf_join(perp_sdf *sdf, const char *scope, const char *name)
 
 perp_sdf_frame *perp_sdf_absolute(const perp_sdf *sdf, const char *name)
 {
-  for (int i = 0; i < sdf->n_frames; i++)
-    if (strcmp(sdf->frame[i].name, name) == 0) return &sdf->frame[i];
+  for (int frame = 0; frame < sdf->n_frames; frame++)
+    if (strcmp(sdf->frame[frame].name, name) == 0) return &sdf->frame[frame];
   return NULL;
 }
 

@@ -197,8 +197,8 @@ void perp_sdf_joints(perp_sdf *sdf)
 
 static perp_tree_joint *sdf_joint_at(perp_sdf *sdf, const xmlNode *at)
 {
-  for (int j = 0; j < sdf->tree.n_joints; j++)
-    if (sdf->tree.joint[j].at == at) return &sdf->tree.joint[j];
+  for (int joint = 0; joint < sdf->tree.n_joints; joint++)
+    if (sdf->tree.joint[joint].at == at) return &sdf->tree.joint[joint];
   return NULL;
 }
 

@@ -150,8 +150,8 @@ void perp_sdf_link(perp_sdf *sdf, const xmlNode *at, const char *scope, const ch
   if (perp_sdf_number(sdf, decay, "linear", 0) != 0 ||
       perp_sdf_number(sdf, decay, "angular", 0) != 0)
     perp_tree_say(&sdf->tree, true, "velocity_decay damps the motion of links", name);
-  for (const xmlNode *c = perp_xml_child(at, "collision");
-       c != NULL && !perp_robot_refused(sdf->robot); c = perp_xml_next(c, "collision"))
-    sdf_collision(sdf, link, c, folder, group);
+  for (const xmlNode *node = perp_xml_child(at, "collision");
+       node != NULL && !perp_robot_refused(sdf->robot); node = perp_xml_next(node, "collision"))
+    sdf_collision(sdf, link, node, folder, group);
   perp_sdf_rest(sdf, at, read, perp_pool_printf(&sdf->robot->pool, "link %s", name));
 }
