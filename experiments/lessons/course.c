@@ -45,13 +45,14 @@ static const char *course_text(perp_diag *diag, const perp_node *map, const char
 }
 
 /* Title, minutes and number of exercises of the lesson in a folder. */
-static void course_head(perp_course *c, struct perp_course_lesson *lesson)
+static void course_head(perp_course *course, struct perp_course_lesson *lesson)
 {
   perp_diag quiet = { 0 };
   size_t size = 0;
-  const char *file = perp_pool_printf(&c->pool, "%s/lesson.yaml", lesson->folder);
+  const char *file = perp_pool_printf(&course->pool, "%s/lesson.yaml", lesson->folder);
   char *text = perp_read_file(file, &size);
-  const perp_node *root = text != NULL ? perp_tree_read(&c->pool, &quiet, file, text, size) : NULL;
+  const perp_node *root = text != NULL ? perp_tree_read(&course->pool, &quiet, file, text, size)
+                                       : NULL;
   const perp_node *title = root != NULL ? perp_tree_get(root, "title") : NULL,
                   *minutes = root != NULL ? perp_tree_get(root, "minutes") : NULL,
                   *exercises = root != NULL ? perp_tree_get(root, "exercises") : NULL;
@@ -66,10 +67,10 @@ static void course_head(perp_course *c, struct perp_course_lesson *lesson)
 
 /* Where the lesson of an item of the list is: with a '/' beside the course, else one that comes
  * with perp. */
-static void course_item(perp_course *c, perp_diag *diag, const perp_node *item, const char *path,
-                        const char *shipped)
+static void course_item(perp_course *course, perp_diag *diag, const perp_node *item,
+                        const char *path, const char *shipped)
 {
-  struct perp_course_lesson *lesson = &c->lesson[c->n];
+  struct perp_course_lesson *lesson = &course->lesson[course->n];
   if (item->type != PERP_NODE_SCALAR || item->text[0] == '\0') {
     perp_diag_error(diag, item, 0, "- drift, or - ./mine", "a name or a path is required here");
     return;
@@ -77,8 +78,8 @@ static void course_item(perp_course *c, perp_diag *diag, const perp_node *item, 
   const bool beside = strchr(item->text, '/') != NULL;
   const char *from = beside ? path : shipped, *slash = strrchr(from, '/');
   lesson->folder = item->text[0] == '/' || slash == NULL
-                       ? perp_pool_strdup(&c->pool, item->text)
-                       : perp_pool_printf(&c->pool, "%.*s/%s", (int)(slash - from), from,
+                       ? perp_pool_strdup(&course->pool, item->text)
+                       : perp_pool_printf(&course->pool, "%.*s/%s", (int)(slash - from), from,
                                           item->text);
   if (!perp_lesson_is(lesson->folder)) {
     perp_diag_error(diag, item, 0,
@@ -88,14 +89,14 @@ static void course_item(perp_course *c, perp_diag *diag, const perp_node *item, 
     return;
   }
   char *name = perp_base_name(lesson->folder, "");
-  lesson->name = perp_pool_strdup(&c->pool, name);
+  lesson->name = perp_pool_strdup(&course->pool, name);
   lesson->call = beside ? lesson->folder : lesson->name;
   free(name);
-  for (int i = 0; i < c->n; i++)
-    if (strcmp(c->lesson[i].name, lesson->name) == 0)
+  for (int i = 0; i < course->n; i++)
+    if (strcmp(course->lesson[i].name, lesson->name) == 0)
       perp_diag_error(diag, item, 0, NULL, "there are two lessons '%s'", lesson->name);
-  course_head(c, lesson);
-  c->n++;
+  course_head(course, lesson);
+  course->n++;
 }
 
 perp_status perp_course_read(perp_ctx *ctx, const char *path, perp_diag *diag, perp_course **out)
@@ -106,9 +107,9 @@ perp_status perp_course_read(perp_ctx *ctx, const char *path, perp_diag *diag, p
   char *text = perp_read_file(path, &size);
   if (text == NULL)
     return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, perp_input_why(errno));
-  perp_course *c = perp_xalloc(1, sizeof *c);
-  const char *shipped = perp_course_file(&c->pool);
-  const perp_node *root = perp_tree_read(&c->pool, diag, path, text, size);
+  perp_course *course = perp_xalloc(1, sizeof *course);
+  const char *shipped = perp_course_file(&course->pool);
+  const perp_node *root = perp_tree_read(&course->pool, diag, path, text, size);
   free(text);
   const perp_node *list = NULL;
   if (root != NULL && root->type == PERP_NODE_MAP) {
@@ -117,28 +118,29 @@ perp_status perp_course_read(perp_ctx *ctx, const char *path, perp_diag *diag, p
     if (schema[0] != '\0' && strcmp(schema, "perp-course/1") != 0)
       perp_diag_error(diag, perp_tree_get(root, "schema"), 0, "schema: perp-course/1",
                       "unknown schema '%s'", schema);
-    c->title = course_text(diag, root, "title");
-    c->text = course_text(diag, root, "text");
+    course->title = course_text(diag, root, "title");
+    course->text = course_text(diag, root, "text");
     list = perp_tree_get(root, "lessons");
   }
   if (diag->errors == 0 && (list == NULL || list->type != PERP_NODE_LIST || list->n == 0))
     perp_diag_error(diag, root, 0, "lessons: [drift, ./mine]",
                     "a course requires a list of lessons");
-  if (diag->errors == 0) c->lesson = perp_pool_alloc(&c->pool, (size_t)list->n, sizeof *c->lesson);
-  for (int i = 0; c->lesson != NULL && i < list->n; i++)
-    course_item(c, diag, list->item[i], path, shipped != NULL ? shipped : path);
+  if (diag->errors == 0)
+    course->lesson = perp_pool_alloc(&course->pool, (size_t)list->n, sizeof *course->lesson);
+  for (int i = 0; course->lesson != NULL && i < list->n; i++)
+    course_item(course, diag, list->item[i], path, shipped != NULL ? shipped : path);
   if (diag->errors > 0) {
-    perp_course_free(c);
+    perp_course_free(course);
     return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s is not a valid course", path);
   }
-  *out = c;
+  *out = course;
   return PERP_OK;
 }
 
-void perp_course_free(perp_course *c)
+void perp_course_free(perp_course *course)
 {
-  if (c == NULL) return;
-  perp_pool pool = c->pool;
-  free(c);
+  if (course == NULL) return;
+  perp_pool pool = course->pool;
+  free(course);
   perp_pool_free(&pool);
 }

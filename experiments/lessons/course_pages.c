@@ -25,82 +25,84 @@ struct pages {
   perp_json json;
 };
 
-static void pages_begin(struct pages *p)
+static void pages_begin(struct pages *pages)
 {
-  p->json = (perp_json){ .out = perp_memory_stream(&p->data, &p->n) };
+  pages->json = (perp_json){ .out = perp_memory_stream(&pages->data, &pages->n) };
   size_t script = 0;
   free(perp_web_file("lesson.js", &script));
-  perp_json_members(&p->json, "{ schema %s, version %s, script %lld", "perp-lesson-page/2",
+  perp_json_members(&pages->json, "{ schema %s, version %s, script %lld", "perp-lesson-page/2",
                     PERP_VERSION, (long long)script);
-  if (p->course != NULL) {
-    perp_json_members(&p->json, "course: { title %s, text %s, lessons: [", p->course->title,
-                      p->course->text);
-    for (int i = 0; i < p->course->n; i++)
-      perp_json_members(&p->json, "{ name %s, title %s, minutes %d, exercises %d }",
-                        p->course->lesson[i].name, p->course->lesson[i].title,
-                        p->course->lesson[i].minutes, p->course->lesson[i].exercises);
-    perp_json_members(&p->json, "] }");
+  if (pages->course != NULL) {
+    perp_json_members(&pages->json, "course: { title %s, text %s, lessons: [", pages->course->title,
+                      pages->course->text);
+    for (int i = 0; i < pages->course->n; i++)
+      perp_json_members(&pages->json, "{ name %s, title %s, minutes %d, exercises %d }",
+                        pages->course->lesson[i].name, pages->course->lesson[i].title,
+                        pages->course->lesson[i].minutes, pages->course->lesson[i].exercises);
+    perp_json_members(&pages->json, "] }");
   }
-  perp_json_open(&p->json, "lessons", '[');
+  perp_json_open(&pages->json, "lessons", '[');
 }
 
 /* path NULL: after an error.  inside: with script and module, else with src [n_src] beside. */
-static perp_status pages_end(struct pages *p, const char *title, const char *path, bool inside,
+static perp_status pages_end(struct pages *pages, const char *title, const char *path, bool inside,
                              const char *const *src, int n_src)
 {
   size_t size;
   perp_status status = PERP_OK;
   char *module = inside ? perp_live_module(&size) : NULL,
        *script = inside ? perp_web_file("lesson.js", &size) : NULL;
-  perp_json_close(&p->json, ']');
-  if (module != NULL) perp_json_text(&p->json, "module", module);
-  perp_json_close(&p->json, '}');
-  perp_memory_stream_close(p->json.out);
+  perp_json_close(&pages->json, ']');
+  if (module != NULL) perp_json_text(&pages->json, "module", module);
+  perp_json_close(&pages->json, '}');
+  perp_memory_stream_close(pages->json.out);
   if (path != NULL)
-    status = inside && script == NULL ? perp_web_missing(p->ctx)
+    status = inside && script == NULL ? perp_web_missing(pages->ctx)
              : inside
-                 ? perp_web_page_of(p->ctx, path, title, script, policy, p->data, p->n)
-                 : perp_web_page_beside(p->ctx, path, title, src, n_src, policy, p->data, p->n);
-  free(p->data);
+                 ? perp_web_page_of(pages->ctx, path, title, script, policy, pages->data, pages->n)
+                 : perp_web_page_beside(pages->ctx, path, title, src, n_src, policy, pages->data,
+                                        pages->n);
+  free(pages->data);
   free(module);
   free(script);
   return status;
 }
 
-perp_status perp_lesson_page(perp_ctx *ctx, const perp_lesson *l, perp_results *results,
+perp_status perp_lesson_page(perp_ctx *ctx, const perp_lesson *lesson, perp_results *results,
                              const char *dir, const char *path)
 {
-  struct pages p = { .ctx = ctx };
-  pages_begin(&p);
-  const perp_status status = perp_lesson_put(ctx, l, results, dir, &p.json),
-                    ended = pages_end(&p, l->title, status == PERP_OK ? path : NULL, true, NULL, 0);
+  struct pages pages = { .ctx = ctx };
+  pages_begin(&pages);
+  const perp_status status = perp_lesson_put(ctx, lesson, results, dir, &pages.json),
+                    ended = pages_end(&pages, lesson->title, status == PERP_OK ? path : NULL, true,
+                                      NULL, 0);
   return status != PERP_OK ? status : ended;
 }
 
 /* Read, run and put one lesson of the course. */
-static perp_status pages_lesson(struct pages *p, const struct perp_course_lesson *item,
+static perp_status pages_lesson(struct pages *pages, const struct perp_course_lesson *item,
                                 const char *dir)
 {
   perp_diag diag = { 0 };
-  perp_lesson *l;
+  perp_lesson *lesson;
   perp_results results;
-  perp_status status = perp_lesson_read(p->ctx, item->folder, &diag, &l);
+  perp_status status = perp_lesson_read(pages->ctx, item->folder, &diag, &lesson);
   if (status != PERP_OK) {
     if (diag.text.s != NULL) fputs(diag.text.s, stderr);
     perp_diag_free(&diag);
     return status;
   }
   perp_diag_free(&diag);
-  l->call = perp_pool_strdup(&l->pool, item->call);
-  char *mine = perp_xprintf("%s/%s", dir, l->name);
-  const bool runs = l->study != NULL;
-  if (runs) status = perp_lesson_run(p->ctx, l, NULL, 0, mine, &results);
+  lesson->call = perp_pool_strdup(&lesson->pool, item->call);
+  char *mine = perp_xprintf("%s/%s", dir, lesson->name);
+  const bool runs = lesson->study != NULL;
+  if (runs) status = perp_lesson_run(pages->ctx, lesson, NULL, 0, mine, &results);
   if (status == PERP_OK) {
-    status = perp_lesson_put(p->ctx, l, runs ? &results : NULL, mine, &p->json);
+    status = perp_lesson_put(pages->ctx, lesson, runs ? &results : NULL, mine, &pages->json);
     if (runs) perp_results_free(&results);
   }
   free(mine);
-  perp_lesson_free(l);
+  perp_lesson_free(lesson);
   return status;
 }
 
@@ -133,11 +135,11 @@ static perp_status pages_folder(perp_ctx *ctx, const perp_course *course, const 
   if (status == PERP_OK && module != NULL)
     status = pages_file(ctx, folder, src[1], "globalThis.perpModule = \"", module, "\";\n");
   for (int i = -1; i < course->n && status == PERP_OK; i++) {
-    struct pages p = { .ctx = ctx, .course = course };
+    struct pages pages = { .ctx = ctx, .course = course };
     char *path = perp_xprintf("%s/%s.html", folder, i < 0 ? "index" : course->lesson[i].name);
-    pages_begin(&p);
-    if (i >= 0) status = pages_lesson(&p, &course->lesson[i], dir);
-    const perp_status ended = pages_end(&p, i < 0 ? course->title : course->lesson[i].title,
+    pages_begin(&pages);
+    if (i >= 0) status = pages_lesson(&pages, &course->lesson[i], dir);
+    const perp_status ended = pages_end(&pages, i < 0 ? course->title : course->lesson[i].title,
                                         status == PERP_OK ? path : NULL, false, order, n_src);
     if (status == PERP_OK) status = ended;
     free(path);
@@ -151,12 +153,12 @@ perp_status perp_course_pages(perp_ctx *ctx, const perp_course *course, const ch
                               const char *path, bool single)
 {
   if (!single) return pages_folder(ctx, course, dir, path);
-  struct pages p = { .ctx = ctx, .course = course };
+  struct pages pages = { .ctx = ctx, .course = course };
   perp_status status = PERP_OK;
-  pages_begin(&p);
+  pages_begin(&pages);
   for (int i = 0; i < course->n && status == PERP_OK; i++)
-    status = pages_lesson(&p, &course->lesson[i], dir);
-  const perp_status ended = pages_end(&p, course->title, status == PERP_OK ? path : NULL, true,
+    status = pages_lesson(&pages, &course->lesson[i], dir);
+  const perp_status ended = pages_end(&pages, course->title, status == PERP_OK ? path : NULL, true,
                                       NULL, 0);
   return status != PERP_OK ? status : ended;
 }

@@ -48,71 +48,72 @@ static void draw_diagram(char picture[HIGH][WIDE + 1], double lo, double hi, dou
 }
 
 /* The rows beside each other; all frames of a run share the scales. */
-static void put_diagrams(const perp_pivots *p, const perp_pivot_frame *f, FILE *out)
+static void put_diagrams(const perp_pivots *pivots, const perp_pivot_frame *frame, FILE *out)
 {
   char picture[N][HIGH][WIDE + 1];
-  const perp_lcp *l = &p->problem;
+  const perp_lcp *lcp = &pivots->problem;
   double span = 0, slack = 0;
-  for (int k = 0; k < p->n_frames; k++)
-    for (int i = 0; i < l->n; i++) {
-      span = fmax(span, fabs(p->frame[k].lambda[i]));
-      slack = fmax(slack, fabs(p->frame[k].w[i]));
+  for (int k = 0; k < pivots->n_frames; k++)
+    for (int i = 0; i < lcp->n; i++) {
+      span = fmax(span, fabs(pivots->frame[k].lambda[i]));
+      slack = fmax(slack, fabs(pivots->frame[k].w[i]));
     }
   if (span == 0) span = 1;
   if (slack == 0) slack = 1;
-  for (int i = 0; i < l->n; i++)
-    draw_diagram(picture[i], l->lo[i], l->hi[i], f->lambda[i], f->w[i], span, slack);
+  for (int i = 0; i < lcp->n; i++)
+    draw_diagram(picture[i], lcp->lo[i], lcp->hi[i], frame->lambda[i], frame->w[i], span, slack);
   for (int y = 0; y < HIGH; y++) {
     fprintf(out, "   ");
-    for (int i = 0; i < l->n; i++) fprintf(out, " %s", picture[i][y]);
+    for (int i = 0; i < lcp->n; i++) fprintf(out, " %s", picture[i][y]);
     fprintf(out, "\n");
   }
 }
 
 /* Basic variables in terms of the nonbasic ones.  The column that enters next is marked, and the
  * row that stops it. */
-static void lesson_lcp_put_tableau(int n, const perp_pivot_frame *f, FILE *out)
+static void lesson_lcp_put_tableau(int n, const perp_pivot_frame *frame, FILE *out)
 {
-  const perp_tableau *t = &f->tableau;
+  const perp_tableau *tableau = &frame->tableau;
   char name[16], marked[20];
-  if (t->columns == 0) return;
+  if (tableau->columns == 0) return;
   fprintf(out, "    tableau      const");
-  for (int j = 0; j < t->columns; j++) {
-    perp_variable_name(n, t->nonbasic[j], name);
-    snprintf(marked, sizeof marked, "%s%s", j == f->enters ? ">" : "", name);
+  for (int column = 0; column < tableau->columns; column++) {
+    perp_variable_name(n, tableau->nonbasic[column], name);
+    snprintf(marked, sizeof marked, "%s%s", column == frame->enters ? ">" : "", name);
     fprintf(out, "%9s", marked);
   }
   fprintf(out, "\n");
   for (int i = 0; i < n; i++) {
-    perp_variable_name(n, t->basic[i], name);
+    perp_variable_name(n, tableau->basic[i], name);
     fprintf(out, "    %7s = ", name);
-    lesson_lcp_put(out, t->constant[i]);
-    for (int j = 0; j < t->columns; j++) lesson_lcp_put(out, t->T[i][j]);
-    fprintf(out, i == f->leaves ? "  <\n" : "\n");
+    lesson_lcp_put(out, tableau->constant[i]);
+    for (int column = 0; column < tableau->columns; column++)
+      lesson_lcp_put(out, tableau->T[i][column]);
+    fprintf(out, i == frame->leaves ? "  <\n" : "\n");
   }
 }
 
-static void put_rows(int n, const perp_pivot_frame *f, FILE *out)
+static void put_rows(int n, const perp_pivot_frame *frame, FILE *out)
 {
   fprintf(out, "    row   set        lambda        w\n");
   for (int i = 0; i < n; i++) {
-    fprintf(out, "    %3d   %-8s", i + 1, perp_set_name(f->set[i]));
-    lesson_lcp_put(out, f->lambda[i]);
-    lesson_lcp_put(out, f->w[i]);
+    fprintf(out, "    %3d   %-8s", i + 1, perp_set_name(frame->set[i]));
+    lesson_lcp_put(out, frame->lambda[i]);
+    lesson_lcp_put(out, frame->w[i]);
     fprintf(out, "\n");
   }
 }
 
-static void lesson_lcp_put_frame(const perp_pivots *p, int k, FILE *out)
+static void lesson_lcp_put_frame(const perp_pivots *pivots, int k, FILE *out)
 {
-  const perp_pivot_frame *f = &p->frame[k];
+  const perp_pivot_frame *frame = &pivots->frame[k];
   perp_text said = { 0 };
-  perp_pivot_describe(p, k, &said);
+  perp_pivot_describe(pivots, k, &said);
   fprintf(out, "\n  %s\n", said.s);
   perp_text_free(&said);
-  put_rows(p->problem.n, f, out);
-  put_diagrams(p, f, out);
-  lesson_lcp_put_tableau(p->problem.n, f, out);
+  put_rows(pivots->problem.n, frame, out);
+  put_diagrams(pivots, frame, out);
+  lesson_lcp_put_tableau(pivots->problem.n, frame, out);
 }
 
 static void lesson_lcp_put_vector(const char *name, const double *v, int n, FILE *out)
@@ -121,33 +122,34 @@ static void lesson_lcp_put_vector(const char *name, const double *v, int n, FILE
   for (int i = 0; i < n; i++) lesson_lcp_put(out, v[i]);
 }
 
-static void put_result(const perp_pivots *p, FILE *out)
+static void put_result(const perp_pivots *pivots, FILE *out)
 {
-  int n = p->problem.n;
-  fprintf(out, "\n  %s: %s after %d iteration(s)\n", p->solver, perp_reason_name(p->stats.reason),
-          p->stats.iterations);
-  lesson_lcp_put_vector("    lambda =", p->lambda, n, out);
-  lesson_lcp_put_vector("\n         w =", p->w, n, out);
+  int n = pivots->problem.n;
+  fprintf(out, "\n  %s: %s after %d iteration(s)\n", pivots->solver,
+          perp_reason_name(pivots->stats.reason), pivots->stats.iterations);
+  lesson_lcp_put_vector("    lambda =", pivots->lambda, n, out);
+  lesson_lcp_put_vector("\n         w =", pivots->w, n, out);
   fprintf(out, "\n");
-  if (!p->certified) return;
-  lesson_lcp_put_vector("    proof: z =", p->certificate, n, out);
-  fprintf(out, p->proof == PERP_PROOF_INFEASIBLE ? "  (no lambda satisfies the linear conditions)\n"
-               : p->proof == PERP_PROOF_WITHIN
+  if (!pivots->certified) return;
+  lesson_lcp_put_vector("    proof: z =", pivots->certificate, n, out);
+  fprintf(out, pivots->proof == PERP_PROOF_INFEASIBLE
+                   ? "  (no lambda satisfies the linear conditions)\n"
+               : pivots->proof == PERP_PROOF_WITHIN
                    ? "  (approximate proof: a lambda beyond a large radius is not excluded)\n"
                    : "  (a ray of the path; not a proof by itself)\n");
 }
 
-void perp_lesson_problem(const perp_lesson *l, FILE *out)
+void perp_lesson_problem(const perp_lesson *lesson, FILE *out)
 {
   fprintf(out, "  w = A lambda + b,  lo <= lambda <= hi\n"
                "  w >= 0 at lo,  w = 0 between,  w <= 0 at hi\n\n       ");
-  fprintf(out, "%*s        b       lo       hi\n", 9 * l->n, "A");
-  for (int i = 0; i < l->n; i++) {
+  fprintf(out, "%*s        b       lo       hi\n", 9 * lesson->n, "A");
+  for (int i = 0; i < lesson->n; i++) {
     fprintf(out, "   %2d  ", i + 1);
-    for (int j = 0; j < l->n; j++) lesson_lcp_put(out, l->A[i + j * l->n]);
-    lesson_lcp_put(out, l->b[i]);
-    lesson_lcp_put(out, l->lo[i]);
-    lesson_lcp_put(out, l->hi[i]);
+    for (int j = 0; j < lesson->n; j++) lesson_lcp_put(out, lesson->A[i + j * lesson->n]);
+    lesson_lcp_put(out, lesson->b[i]);
+    lesson_lcp_put(out, lesson->lo[i]);
+    lesson_lcp_put(out, lesson->hi[i]);
     fprintf(out, "\n");
   }
 }
@@ -162,23 +164,28 @@ struct teller {
 static bool one_solution(void *user, const double *lambda, const double *w,
                          const signed char *state)
 {
-  struct teller *t = user;
+  struct teller *teller = user;
   (void)state;
-  t->told++;
-  fprintf(t->out, "    solution %d: ", t->told);
-  lesson_lcp_put_vector("lambda =", lambda, t->l->n, t->out);
-  lesson_lcp_put_vector("   w =", w, t->l->n, t->out);
-  fprintf(t->out, "\n");
+  teller->told++;
+  fprintf(teller->out, "    solution %d: ", teller->told);
+  lesson_lcp_put_vector("lambda =", lambda, teller->l->n, teller->out);
+  lesson_lcp_put_vector("   w =", w, teller->l->n, teller->out);
+  fprintf(teller->out, "\n");
   return true;
 }
 
-static perp_status tell_all(perp_ctx *ctx, const perp_lesson *l, FILE *out)
+static perp_status tell_all(perp_ctx *ctx, const perp_lesson *lesson, FILE *out)
 {
   int count = 0;
-  struct teller t = { l, out, 0 };
-  perp_lcp p = { .n = l->n, .A = l->A, .lda = l->n, .b = l->b, .lo = l->lo, .hi = l->hi };
+  struct teller teller = { lesson, out, 0 };
+  perp_lcp lcp = { .n = lesson->n,
+                   .A = lesson->A,
+                   .lda = lesson->n,
+                   .b = lesson->b,
+                   .lo = lesson->lo,
+                   .hi = lesson->hi };
   fprintf(out, "\n  ---- all index sets\n");
-  PERP_TRY(perp_lcp_all_solutions(ctx, &p, 1e-10, one_solution, &t, &count, NULL));
+  PERP_TRY(perp_lcp_all_solutions(ctx, &lcp, 1e-10, one_solution, &teller, &count, NULL));
   fprintf(out,
           count == 0 ? "    no index set gives a solution: no solution exists\n"
                      : "    %d solution(s) among all index sets\n",
@@ -186,23 +193,26 @@ static perp_status tell_all(perp_ctx *ctx, const perp_lesson *l, FILE *out)
   return PERP_OK;
 }
 
-perp_status perp_lesson_pivots(perp_ctx *ctx, const perp_lesson *l, const char *solver, FILE *out,
-                               void (*pause)(void))
+perp_status perp_lesson_pivots(perp_ctx *ctx, const perp_lesson *lesson, const char *solver,
+                               FILE *out, void (*pause)(void))
 {
-  perp_pivots p;
-  if (strcmp(solver, "all") == 0) return tell_all(ctx, l, out);
+  perp_pivots pivots;
+  if (strcmp(solver, "all") == 0) return tell_all(ctx, lesson, out);
   fprintf(out, "\n  ---- %s\n", solver);
-  const perp_lcp problem = {
-    .n = l->n, .A = l->A, .lda = l->n, .b = l->b, .lo = l->lo, .hi = l->hi
-  };
-  PERP_TRY(perp_pivots_record(ctx, &problem, solver, &p));
-  bool sweeps = p.n_frames > 0 && p.frame[p.n_frames - 1].tableau.columns == 0 &&
-                isnan(p.frame[0].t);
-  for (int k = 0; k < p.n_frames && (!sweeps || k < SWEEPS); k++) {
-    lesson_lcp_put_frame(&p, k, out);
+  const perp_lcp problem = { .n = lesson->n,
+                             .A = lesson->A,
+                             .lda = lesson->n,
+                             .b = lesson->b,
+                             .lo = lesson->lo,
+                             .hi = lesson->hi };
+  PERP_TRY(perp_pivots_record(ctx, &problem, solver, &pivots));
+  bool sweeps = pivots.n_frames > 0 && pivots.frame[pivots.n_frames - 1].tableau.columns == 0 &&
+                isnan(pivots.frame[0].t);
+  for (int k = 0; k < pivots.n_frames && (!sweeps || k < SWEEPS); k++) {
+    lesson_lcp_put_frame(&pivots, k, out);
     if (pause != NULL) pause();
   }
-  if (sweeps && p.n_events > SWEEPS) fprintf(out, "\n  ... (further sweeps are not shown)\n");
-  put_result(&p, out);
+  if (sweeps && pivots.n_events > SWEEPS) fprintf(out, "\n  ... (further sweeps are not shown)\n");
+  put_result(&pivots, out);
   return PERP_OK;
 }

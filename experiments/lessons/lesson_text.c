@@ -9,18 +9,18 @@
 
 const char *perp_lesson_section(perp_pool *pool, const char *markdown, const char *name)
 {
-  const char *from = NULL, *s = markdown;
+  const char *from = NULL, *at = markdown;
   bool fenced = false;
-  for (; *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n') {
-    if (strncmp(s, "```", 3) == 0) fenced = !fenced;
-    if (fenced || strncmp(s, "# ", 2) != 0) continue;
+  for (; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n') {
+    if (strncmp(at, "```", 3) == 0) fenced = !fenced;
+    if (fenced || strncmp(at, "# ", 2) != 0) continue;
     if (from != NULL) break;
-    const size_t n = strcspn(s, "\n"), length = strlen(name);
-    if (n >= 2 + length && strncmp(s + 2, name, length) == 0 &&
-        strspn(s + 2 + length, " \r") == n - 2 - length)
-      from = s + n + (s[n] == '\n');
+    const size_t n = strcspn(at, "\n"), length = strlen(name);
+    if (n >= 2 + length && strncmp(at + 2, name, length) == 0 &&
+        strspn(at + 2 + length, " \r") == n - 2 - length)
+      from = at + n + (at[n] == '\n');
   }
-  return from != NULL ? perp_pool_strndup(pool, from, (size_t)(s - from)) : NULL;
+  return from != NULL ? perp_pool_strndup(pool, from, (size_t)(at - from)) : NULL;
 }
 
 /* ---- mathematics ---- */
@@ -204,23 +204,23 @@ static size_t text_between(const char *s, const char *mark)
   return to != NULL ? (size_t)(to - from) : 0;
 }
 
-static void text_inline(perp_text *out, const char *s, const char *end)
+static void text_inline(perp_text *out, const char *text, const char *end)
 {
   static const char *const marks[] = { "$$", "$", "`", "**", "*" };
-  while (s < end) {
+  while (text < end) {
     size_t n = 0;
     int k = 0;
-    if (*s == '\\' && s + 1 < end && ispunct((unsigned char)s[1])) {
-      perp_text_put(out, s + 1, 1);
-      s += 2;
+    if (*text == '\\' && text + 1 < end && ispunct((unsigned char)text[1])) {
+      perp_text_put(out, text + 1, 1);
+      text += 2;
       continue;
     }
     for (k = 0; k < 5; k++)
-      if (strncmp(s, marks[k], strlen(marks[k])) == 0) break;
-    if (k < 5) n = text_between(s, marks[k]);
-    if (n > 0 && s + n < end) {
-      const char *inner = s + strlen(marks[k]), *stop = inner + n;
-      s = stop + strlen(marks[k]);
+      if (strncmp(text, marks[k], strlen(marks[k])) == 0) break;
+    if (k < 5) n = text_between(text, marks[k]);
+    if (n > 0 && text + n < end) {
+      const char *inner = text + strlen(marks[k]), *stop = inner + n;
+      text = stop + strlen(marks[k]);
       if (k < 2)
         text_math(out, &inner, stop);
       else if (k == 2)
@@ -229,16 +229,16 @@ static void text_inline(perp_text *out, const char *s, const char *end)
         text_inline(out, inner, stop);
       continue;
     }
-    const char *close = *s == '[' ? strstr(s, "](") : NULL,
+    const char *close = *text == '[' ? strstr(text, "](") : NULL,
                *last = close != NULL ? strchr(close, ')') : NULL;
     if (last != NULL && last < end) {
-      text_inline(out, s + 1, close);
+      text_inline(out, text + 1, close);
       perp_text_add(out, " (%.*s)", (int)(last - close - 2), close + 2);
-      s = last + 1;
+      text = last + 1;
       continue;
     }
-    perp_text_put(out, *s == '\n' ? " " : s, 1);
-    s++;
+    perp_text_put(out, *text == '\n' ? " " : text, 1);
+    text++;
   }
 }
 
@@ -252,11 +252,11 @@ const char *perp_lesson_plain(perp_pool *pool, const char *text)
 }
 
 /* Length of the mark of an item of a list, "- " or "12. "; 0: none. */
-static size_t text_item(const char *s)
+static size_t text_item(const char *text)
 {
-  if (strncmp(s, "- ", 2) == 0) return 2;
-  const size_t n = strspn(s, "0123456789");
-  return n > 0 && n < 4 && strncmp(s + n, ". ", 2) == 0 ? n + 2 : 0;
+  if (strncmp(text, "- ", 2) == 0) return 2;
+  const size_t n = strspn(text, "0123456789");
+  return n > 0 && n < 4 && strncmp(text + n, ". ", 2) == 0 ? n + 2 : 0;
 }
 
 /* Lines s ... end, of which all but the first begin no other block. */
@@ -282,10 +282,10 @@ static void text_block(perp_pool *pool, const char *s, const char *end, FILE *ou
 }
 
 /* A row of a table: its first cell, and beside it the others. */
-static void text_row(perp_pool *pool, const char *s, size_t n, FILE *out)
+static void text_row(perp_pool *pool, const char *text, size_t n, FILE *out)
 {
   enum { FIRST = 10 };
-  const char *row = perp_lesson_plain(pool, perp_pool_strndup(pool, s, n));
+  const char *row = perp_lesson_plain(pool, perp_pool_strndup(pool, text, n));
   if (row[strspn(row, "|-: ")] == '\0') return; /* the line below the head */
   perp_text rest = { 0 };
   const char *first = "";
@@ -308,38 +308,38 @@ static void text_row(perp_pool *pool, const char *s, size_t n, FILE *out)
 
 void perp_lesson_print(perp_pool *pool, const char *markdown, FILE *out)
 {
-  for (const char *s = markdown; *s != '\0';) {
-    const char *end = s + strcspn(s, "\n"), *next = end + (*end == '\n');
-    if (end == s || strncmp(s, "---", 3) == 0) {
-      s = next;
+  for (const char *at = markdown; *at != '\0';) {
+    const char *end = at + strcspn(at, "\n"), *next = end + (*end == '\n');
+    if (end == at || strncmp(at, "---", 3) == 0) {
+      at = next;
       continue;
     }
-    if (strncmp(s, "```", 3) == 0 || *s == '|') { /* as it is */
-      const bool fence = *s == '`';
-      if (fence) s = next;
-      while (*s != '\0' && (fence ? strncmp(s, "```", 3) != 0 : *s == '|')) {
-        const size_t n = strcspn(s, "\n");
+    if (strncmp(at, "```", 3) == 0 || *at == '|') { /* as it is */
+      const bool fence = *at == '`';
+      if (fence) at = next;
+      while (*at != '\0' && (fence ? strncmp(at, "```", 3) != 0 : *at == '|')) {
+        const size_t n = strcspn(at, "\n");
         if (fence)
-          fprintf(out, "  %.*s\n", (int)n, s);
+          fprintf(out, "  %.*s\n", (int)n, at);
         else
-          text_row(pool, s, n, out);
-        s += n + (s[n] == '\n');
+          text_row(pool, at, n, out);
+        at += n + (at[n] == '\n');
       }
-      if (fence) s += strcspn(s, "\n");
+      if (fence) at += strcspn(at, "\n");
       fputc('\n', out);
       continue;
     }
-    const bool display = strncmp(s, "$$", 2) == 0, item = text_item(s) > 0;
-    const char *close = display ? strstr(s + 2, "$$") : NULL;
+    const bool display = strncmp(at, "$$", 2) == 0, item = text_item(at) > 0;
+    const char *close = display ? strstr(at + 2, "$$") : NULL;
     if (close != NULL && close > end) end = close + 2;
-    if (*s != '#')
+    if (*at != '#')
       while (*end == '\n' && close == NULL && end[1] != '\0' && end[1] != '\n' &&
              strchr("#|", end[1]) == NULL && text_item(end + 1) == 0 &&
              strncmp(end + 1, "$$", 2) != 0 && strncmp(end + 1, "```", 3) != 0)
         end += 1 + strcspn(end + 1, "\n");
-    text_block(pool, s, end, out);
-    s = end + (*end == '\n');
+    text_block(pool, at, end, out);
+    at = end + (*end == '\n');
     /* no empty line between items */
-    if (!item || text_item(s) == 0) fputc('\n', out);
+    if (!item || text_item(at) == 0) fputc('\n', out);
   }
 }

@@ -11,31 +11,33 @@ static const double SMALL = 1e-9; /* what counts as zero here */
 /* ---- the tableau ---- */
 
 /* basic variable of row p against nonbasic one of column q */
-static void pivots_exchange(perp_tableau *t, int n, int p, int q)
+static void pivots_exchange(perp_tableau *tableau, int n, int p, int q)
 {
-  double pivot = t->T[p][q];
-  int v = t->basic[p];
-  t->basic[p] = t->nonbasic[q];
-  t->nonbasic[q] = v;
+  double pivot = tableau->T[p][q];
+  int v = tableau->basic[p];
+  tableau->basic[p] = tableau->nonbasic[q];
+  tableau->nonbasic[q] = v;
   /* solve row p for the variable of column q ... */
-  for (int j = 0; j < t->columns; j++) t->T[p][j] = j == q ? 1 / pivot : -t->T[p][j] / pivot;
-  t->constant[p] /= -pivot;
+  for (int column = 0; column < tableau->columns; column++)
+    tableau->T[p][column] = column == q ? 1 / pivot : -tableau->T[p][column] / pivot;
+  tableau->constant[p] /= -pivot;
   /* ... and put it into the others */
   for (int i = 0; i < n; i++) {
     if (i == p) continue;
-    double f = t->T[i][q];
-    t->T[i][q] = 0;
-    for (int j = 0; j < t->columns; j++) t->T[i][j] += f * t->T[p][j];
-    t->constant[i] += f * t->constant[p];
+    double f = tableau->T[i][q];
+    tableau->T[i][q] = 0;
+    for (int column = 0; column < tableau->columns; column++)
+      tableau->T[i][column] += f * tableau->T[p][column];
+    tableau->constant[i] += f * tableau->constant[p];
   }
 }
 
 /* w = A lambda + b (+ c t, where c is not NULL) solved for the variables with `basic` set; false
  * (and no columns) when they are not n in number or their block is singular.  O(n^3). */
-static bool tableau_make(const perp_lcp *l, const double *b, const double *c, const bool *basic,
+static bool tableau_make(const perp_lcp *lcp, const double *b, const double *c, const bool *basic,
                          perp_tableau *out)
 {
-  int n = l->n, count = 0;
+  int n = lcp->n, count = 0;
   perp_tableau t = { .columns = c != NULL ? n + 1 : n };
   for (int v = 0; v <= 2 * n; v++) count += basic[v] && (v < 2 * n || c != NULL);
   *out = (perp_tableau){ 0 };
@@ -44,7 +46,7 @@ static bool tableau_make(const perp_lcp *l, const double *b, const double *c, co
     t.basic[i] = n + i;
     t.nonbasic[i] = i;
     t.constant[i] = b[i];
-    for (int j = 0; j < n; j++) t.T[i][j] = l->A[i + j * l->lda];
+    for (int j = 0; j < n; j++) t.T[i][j] = lcp->A[i + j * lcp->lda];
     if (c != NULL) t.T[i][n] = c[i];
   }
   if (c != NULL) t.nonbasic[n] = 2 * n;
@@ -52,11 +54,11 @@ static bool tableau_make(const perp_lcp *l, const double *b, const double *c, co
     int p = -1, q = -1;
     double most = 0;
     for (int i = 0; i < n; i++)
-      for (int j = 0; j < t.columns; j++)
-        if (!basic[t.basic[i]] && basic[t.nonbasic[j]] && fabs(t.T[i][j]) > most) {
-          most = fabs(t.T[i][j]);
+      for (int column = 0; column < t.columns; column++)
+        if (!basic[t.basic[i]] && basic[t.nonbasic[column]] && fabs(t.T[i][column]) > most) {
+          most = fabs(t.T[i][column]);
           p = i;
-          q = j;
+          q = column;
         }
     if (p < 0) break;
     if (most < 1e-12) return false;
@@ -81,10 +83,10 @@ struct record {
 };
 
 /* Of the two rows from i on of a circular cone: on the circle w is opposed to lambda. */
-static signed char set_of_cone(const perp_lcp *l, int i, const double *lambda, const double *w)
+static signed char set_of_cone(const perp_lcp *lcp, int i, const double *lambda, const double *w)
 {
   double lo, radius;
-  perp_lcp_bounds(l, lambda, i, &lo, &radius);
+  perp_lcp_bounds(lcp, lambda, i, &lo, &radius);
   const double size = hypot(lambda[i], lambda[i + 1]), slip = hypot(w[i], w[i + 1]);
   if (slip <= SMALL && size <= radius * (1 + SMALL)) return PERP_ROW_FREE;
   const double cross = lambda[i] * w[i + 1] - lambda[i + 1] * w[i],
@@ -95,15 +97,15 @@ static signed char set_of_cone(const perp_lcp *l, int i, const double *lambda, c
              : PERP_ROW_OPEN;
 }
 
-static signed char set_of(const perp_lcp *l, int i, const double *all, const double *slack)
+static signed char set_of(const perp_lcp *lcp, int i, const double *all, const double *slack)
 {
-  if (perp_lcp_is_cone(l, i)) return set_of_cone(l, i, all, slack);
-  if (i > 0 && perp_lcp_is_cone(l, i - 1)) return set_of_cone(l, i - 1, all, slack);
+  if (perp_lcp_is_cone(lcp, i)) return set_of_cone(lcp, i, all, slack);
+  if (i > 0 && perp_lcp_is_cone(lcp, i - 1)) return set_of_cone(lcp, i - 1, all, slack);
   const double w = slack[i];
   double lo, hi, lambda = all[i];
-  perp_lcp_bounds(l, all, i, &lo, &hi);
+  perp_lcp_bounds(lcp, all, i, &lo, &hi);
   /* limits of friction are rounded products */
-  if (l->fric_of != NULL && l->fric_of[i] >= 0 && hi - fabs(lambda) <= SMALL * hi)
+  if (lcp->fric_of != NULL && lcp->fric_of[i] >= 0 && hi - fabs(lambda) <= SMALL * hi)
     lambda = lambda < 0 ? fmin(lambda, lo) : fmax(lambda, hi);
   if (fabs(w) <= SMALL && lambda >= lo && lambda <= hi) /* a corner: by lambda */
     return lambda <= lo ? PERP_ROW_LO : lambda >= hi ? PERP_ROW_HI : PERP_ROW_FREE;
@@ -112,32 +114,34 @@ static signed char set_of(const perp_lcp *l, int i, const double *all, const dou
   return PERP_ROW_OPEN;
 }
 
-static void on_event(void *user, const perp_trace_event *e)
+static void on_event(void *user, const perp_trace_event *event)
 {
-  struct record *r = user;
-  perp_pivots *p = r->p;
-  const perp_lcp *l = &p->problem;
-  if (e->n != l->n || e->x == NULL) return;
-  p->n_events++;
-  if (p->n_frames == PERP_PIVOT_FRAMES) return;
-  perp_pivot_frame *f = &p->frame[p->n_frames];
-  struct event *kept = &r->event[p->n_frames++];
-  *f = (perp_pivot_frame){
-    .row = e->entering, .corner = e->leaving, .step = e->step, .enters = -1, .leaves = -1
-  };
-  f->what = strcmp(e->what, "start") == 0   ? "start"
-            : strcmp(e->what, "cover") == 0 ? "cover"
-            : strcmp(e->what, "pivot") == 0 ? "pivot"
-            : strcmp(e->what, "sweep") == 0 ? "sweep"
-                                            : "step";
-  f->t = strcmp(e->method, "lemke") == 0 ? e->residual : (double)NAN;
-  kept->sets = e->state != NULL;
-  for (int i = 0; i < l->n; i++) {
-    f->lambda[i] = e->x[i];
-    f->w[i] = p->b[i];
-    for (int j = 0; j < l->n; j++) f->w[i] += l->A[i + j * l->lda] * e->x[j];
-    if (e->w != NULL) f->w[i] = e->w[i];
-    if (e->state != NULL) kept->state[i] = e->state[i];
+  struct record *record = user;
+  perp_pivots *pivots = record->p;
+  const perp_lcp *lcp = &pivots->problem;
+  if (event->n != lcp->n || event->x == NULL) return;
+  pivots->n_events++;
+  if (pivots->n_frames == PERP_PIVOT_FRAMES) return;
+  perp_pivot_frame *frame = &pivots->frame[pivots->n_frames];
+  struct event *kept = &record->event[pivots->n_frames++];
+  *frame = (perp_pivot_frame){ .row = event->entering,
+                               .corner = event->leaving,
+                               .step = event->step,
+                               .enters = -1,
+                               .leaves = -1 };
+  frame->what = strcmp(event->what, "start") == 0   ? "start"
+                : strcmp(event->what, "cover") == 0 ? "cover"
+                : strcmp(event->what, "pivot") == 0 ? "pivot"
+                : strcmp(event->what, "sweep") == 0 ? "sweep"
+                                                    : "step";
+  frame->t = strcmp(event->method, "lemke") == 0 ? event->residual : (double)NAN;
+  kept->sets = event->state != NULL;
+  for (int i = 0; i < lcp->n; i++) {
+    frame->lambda[i] = event->x[i];
+    frame->w[i] = pivots->b[i];
+    for (int j = 0; j < lcp->n; j++) frame->w[i] += lcp->A[i + j * lcp->lda] * event->x[j];
+    if (event->w != NULL) frame->w[i] = event->w[i];
+    if (event->state != NULL) kept->state[i] = event->state[i];
   }
 }
 
@@ -150,39 +154,40 @@ static int pivots_index_of(const int *list, int n, int v)
   return -1;
 }
 
-static double value_of(const perp_pivot_frame *f, int n, int v)
+static double value_of(const perp_pivot_frame *frame, int n, int v)
 {
-  return v < n ? f->lambda[v] : v < 2 * n ? f->w[v - n] : f->t;
+  return v < n ? frame->lambda[v] : v < 2 * n ? frame->w[v - n] : frame->t;
 }
 
 /* How far the entering variable may go until basic variable v, changing at the rate r, meets its
  * corner. */
-static double ratio_of(const perp_lcp *l, const perp_pivot_frame *f, int v, double r, bool driven)
+static double ratio_of(const perp_lcp *lcp, const perp_pivot_frame *frame, int v, double r,
+                       bool driven)
 {
-  int n = l->n;
+  int n = lcp->n;
   if (v < n) {
-    double room = r < 0 ? f->lambda[v] - l->lo[v] : l->hi[v] - f->lambda[v];
+    double room = r < 0 ? frame->lambda[v] - lcp->lo[v] : lcp->hi[v] - frame->lambda[v];
     return r == 0 ? HUGE_VAL : room / fabs(r);
   }
-  double x = value_of(f, n, v);
+  double x = value_of(frame, n, v);
   /* t and the w of the row that is driven go to zero; a row at a bound keeps the sign of its w */
   if (v == 2 * n || driven) return x * r < 0 ? -x / r : HUGE_VAL;
-  int set = f->set[v - n];
+  int set = frame->set[v - n];
   if ((set == PERP_ROW_LO && r < 0) || (set == PERP_ROW_HI && r > 0)) return fabs(x / r);
   return HUGE_VAL;
 }
 
 /* c of Lemke's w = A lambda + b + c t, from the first event with t > 0 */
-static bool pivots_cover_of(const perp_pivots *p, double *c)
+static bool pivots_cover_of(const perp_pivots *pivots, double *c)
 {
-  const perp_lcp *l = &p->problem;
-  for (int k = 0; k < p->n_frames; k++) {
-    const perp_pivot_frame *f = &p->frame[k];
-    if (!(f->t > 0)) continue;
-    for (int i = 0; i < l->n; i++) {
-      double w = p->b[i];
-      for (int j = 0; j < l->n; j++) w += l->A[i + j * l->lda] * f->lambda[j];
-      c[i] = (f->w[i] - w) / f->t;
+  const perp_lcp *lcp = &pivots->problem;
+  for (int frame = 0; frame < pivots->n_frames; frame++) {
+    const perp_pivot_frame *pivot_frame = &pivots->frame[frame];
+    if (!(pivot_frame->t > 0)) continue;
+    for (int i = 0; i < lcp->n; i++) {
+      double w = pivots->b[i];
+      for (int j = 0; j < lcp->n; j++) w += lcp->A[i + j * lcp->lda] * pivot_frame->lambda[j];
+      c[i] = (pivot_frame->w[i] - w) / pivot_frame->t;
     }
     return true;
   }
@@ -191,19 +196,19 @@ static bool pivots_cover_of(const perp_pivots *p, double *c)
 
 /* Which basis frame k stands on: that of the sets the next event found, or of the last numbers.
  * Lemke, while t > 0: t is basic, and neither member of the pair of the row that met its corner. */
-static bool basis_of(const struct record *r, int k, int pair, bool *basic)
+static bool basis_of(const struct record *record, int k, int pair, bool *basic)
 {
-  const perp_pivots *p = r->p;
-  const perp_pivot_frame *f = &p->frame[k];
-  int n = p->problem.n;
-  bool follows = k + 1 < p->n_frames && p->frame[k + 1].row >= 0;
+  const perp_pivots *pivots = record->p;
+  const perp_pivot_frame *frame = &pivots->frame[k];
+  int n = pivots->problem.n;
+  bool follows = k + 1 < pivots->n_frames && pivots->frame[k + 1].row >= 0;
   for (int i = 0; i < n; i++) {
-    int state = follows ? r->event[k + 1].state[i] : f->set[i];
-    bool clamped = state == PERP_ROW_FREE && fabs(f->w[i]) <= SMALL;
+    int state = follows ? record->event[k + 1].state[i] : frame->set[i];
+    bool clamped = state == PERP_ROW_FREE && fabs(frame->w[i]) <= SMALL;
     basic[i] = clamped;
     basic[n + i] = !clamped;
   }
-  if (f->t > 0) {
+  if (frame->t > 0) {
     if (pair < 0) return false;
     basic[pair] = basic[n + pair] = false;
     basic[2 * n] = true;
@@ -211,20 +216,20 @@ static bool basis_of(const struct record *r, int k, int pair, bool *basic)
   return true;
 }
 
-static void pivots_put_tableau(struct record *r, int k, const double *c)
+static void pivots_put_tableau(struct record *record, int k, const double *c)
 {
-  perp_pivots *p = r->p;
-  const perp_lcp *l = &p->problem;
-  int n = l->n;
-  perp_pivot_frame *f = &p->frame[k];
-  const perp_pivot_frame *g = k + 1 < p->n_frames ? &p->frame[k + 1] : NULL;
+  perp_pivots *pivots = record->p;
+  const perp_lcp *lcp = &pivots->problem;
+  int n = lcp->n;
+  perp_pivot_frame *f = &pivots->frame[k];
+  const perp_pivot_frame *g = k + 1 < pivots->n_frames ? &pivots->frame[k + 1] : NULL;
   bool with_t = f->t > 0, covers = g != NULL && strcmp(g->what, "cover") == 0;
   bool follows = g != NULL && g->row >= 0, basic[2 * N + 1] = { false };
   int pair = with_t ? f->corner : follows ? g->row : -1;
   f->enters = f->leaves = -1;
   for (int i = 0; i < n; i++) f->ratio[i] = HUGE_VAL;
-  if (!r->event[k].sets || !basis_of(r, k, pair, basic) ||
-      !tableau_make(l, p->b, with_t || covers ? c : NULL, basic, &f->tableau))
+  if (!record->event[k].sets || !basis_of(record, k, pair, basic) ||
+      !tableau_make(lcp, pivots->b, with_t || covers ? c : NULL, basic, &f->tableau))
     return;
   int columns = f->tableau.columns;
   if (covers) { /* t enters, and stops when the last w is no longer negative */
@@ -236,23 +241,24 @@ static void pivots_put_tableau(struct record *r, int k, const double *c)
   if (pair < 0) return;
   /* Dantzig drives lambda of the row; with Lemke the complement of what left enters */
   bool flipped = f->row == pair;
-  int enters = with_t && (flipped || r->event[k].state[pair] == PERP_ROW_FREE) ? n + pair : pair;
+  int enters = with_t && (flipped || record->event[k].state[pair] == PERP_ROW_FREE) ? n + pair
+                                                                                    : pair;
   f->enters = pivots_index_of(f->tableau.nonbasic, columns, enters);
   if (f->enters < 0) return;
-  f->sign = with_t ? (f->lambda[pair] >= l->hi[pair] ? -1 : 1)
+  f->sign = with_t ? (f->lambda[pair] >= lcp->hi[pair] ? -1 : 1)
                    : (g->lambda[pair] >= f->lambda[pair] ? 1 : -1);
   double rounding = 0; /* of a column that A makes zero in exact arithmetic */
   for (int i = 0; i < n; i++) rounding = fmax(rounding, 1e-13 * fabs(f->tableau.T[i][f->enters]));
   for (int i = 0; i < n; i++) {
     int v = f->tableau.basic[i];
     const double rate = f->sign * f->tableau.T[i][f->enters];
-    f->ratio[i] = ratio_of(l, f, v, fabs(rate) > rounding ? rate : 0, v == n + pair);
+    f->ratio[i] = ratio_of(lcp, f, v, fabs(rate) > rounding ? rate : 0, v == n + pair);
   }
   if (!follows) return;
   int row = g->corner, leaves = -1;
   if (row >= 0 && row != pair)
-    leaves = r->event[k + 1].state[row] == PERP_ROW_FREE && fabs(f->w[row]) <= SMALL ? row
-                                                                                     : n + row;
+    leaves = record->event[k + 1].state[row] == PERP_ROW_FREE && fabs(f->w[row]) <= SMALL ? row
+                                                                                          : n + row;
   else if (row < 0 && with_t)
     leaves = 2 * n;
   else if (row < 0 && fabs(g->w[pair]) <= SMALL)
@@ -260,53 +266,55 @@ static void pivots_put_tableau(struct record *r, int k, const double *c)
   f->leaves = leaves >= 0 ? pivots_index_of(f->tableau.basic, n, leaves) : -1;
 }
 
-static void pivots_finish(struct record *r)
+static void pivots_finish(struct record *record)
 {
-  perp_pivots *p = r->p;
+  perp_pivots *pivots = record->p;
   double c[N] = { 0 };
-  for (int k = 0; k < p->n_frames; k++)
-    for (int i = 0; i < p->problem.n; i++) {
-      perp_pivot_frame *f = &p->frame[k];
-      const struct event *next = k + 1 < p->n_frames ? &r->event[k + 1] : NULL;
-      f->set[i] = set_of(&p->problem, i, f->lambda, f->w);
+  for (int frame = 0; frame < pivots->n_frames; frame++)
+    for (int i = 0; i < pivots->problem.n; i++) {
+      perp_pivot_frame *pivot_frame = &pivots->frame[frame];
+      const struct event *next = frame + 1 < pivots->n_frames ? &record->event[frame + 1] : NULL;
+      pivot_frame->set[i] = set_of(&pivots->problem, i, pivot_frame->lambda, pivot_frame->w);
       /* on a corner two sets meet: the solver says which it is */
-      if (fabs(f->w[i]) <= SMALL && next != NULL && next->sets && p->frame[k + 1].row >= 0)
-        f->set[i] = next->state[i];
+      if (fabs(pivot_frame->w[i]) <= SMALL && next != NULL && next->sets &&
+          pivots->frame[frame + 1].row >= 0)
+        pivot_frame->set[i] = next->state[i];
     }
-  if (p->problem.fric_of != NULL) return;
-  pivots_cover_of(p, c);
-  for (int k = 0; k < p->n_frames; k++) pivots_put_tableau(r, k, c);
+  if (pivots->problem.fric_of != NULL) return;
+  pivots_cover_of(pivots, c);
+  for (int frame = 0; frame < pivots->n_frames; frame++) pivots_put_tableau(record, frame, c);
 }
 
 perp_status perp_pivots_record(perp_ctx *ctx, const perp_lcp *problem, const char *solver,
                                perp_pivots *out)
 {
   perp_spec spec;
-  perp_lcp_solver *s;
-  struct record r = { .p = out };
+  perp_lcp_solver *lcp_solver;
+  struct record record = { .p = out };
   const int n = problem->n;
   *out = (perp_pivots){ .problem = *problem, .solver = solver };
   memcpy(out->b, problem->b, (size_t)n * sizeof *problem->b);
   out->problem.b = out->b;
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, solver, &spec));
   snprintf(out->method, sizeof out->method, "%s", spec.d->name);
-  perp_status status = perp_lcp_create(ctx, &spec, n, 0, &s);
+  perp_status status = perp_lcp_create(ctx, &spec, n, 0, &lcp_solver);
   if (status == PERP_OK) {
     ctx->trace = on_event;
-    ctx->trace_user = &r;
-    status = perp_lcp_solve(ctx, s, &out->problem, 1e-10, out->lambda, out->w, NULL, &out->stats);
+    ctx->trace_user = &record;
+    status = perp_lcp_solve(ctx, lcp_solver, &out->problem, 1e-10, out->lambda, out->w, NULL,
+                            &out->stats);
     ctx->trace = NULL;
     ctx->trace_user = NULL;
-    const double *z = perp_lcp_certificate(s);
+    const double *z = perp_lcp_certificate(lcp_solver);
     if (status == PERP_OK && z != NULL) {
       memcpy(out->certificate, z, (size_t)n * sizeof *z);
       out->certified = true;
-      out->proof = perp_lcp_proved(s);
+      out->proof = perp_lcp_proved(lcp_solver);
     }
-    perp_lcp_destroy(s);
+    perp_lcp_destroy(lcp_solver);
   }
   perp_spec_free(&spec);
-  if (status == PERP_OK) pivots_finish(&r);
+  if (status == PERP_OK) pivots_finish(&record);
   return status;
 }
 
@@ -331,41 +339,43 @@ const char *perp_variable_name(int n, int v, char buf[16])
 }
 
 /* an event before the first pivot */
-static bool pivots_prepares(const perp_pivot_frame *f)
+static bool pivots_prepares(const perp_pivot_frame *frame)
 {
-  return strcmp(f->what, "start") == 0 || strcmp(f->what, "cover") == 0;
+  return strcmp(frame->what, "start") == 0 || strcmp(frame->what, "cover") == 0;
 }
 
-void perp_pivot_describe(const perp_pivots *p, int k, perp_text *out)
+void perp_pivot_describe(const perp_pivots *pivots, int k, perp_text *out)
 {
-  const perp_pivot_frame *f = &p->frame[k], *before = k > 0 ? &p->frame[k - 1] : NULL;
+  const perp_pivot_frame *frame = &pivots->frame[k], *before = k > 0 ? &pivots->frame[k - 1] : NULL;
   int number = 0;
-  for (int i = 0; i <= k; i++) number += !pivots_prepares(&p->frame[i]);
-  if (strcmp(f->what, "start") == 0) {
+  for (int i = 0; i <= k; i++) number += !pivots_prepares(&pivots->frame[i]);
+  if (strcmp(frame->what, "start") == 0) {
     perp_text_add(out, "start: before the first pivot");
-  } else if (strcmp(f->what, "cover") == 0) {
-    perp_text_add(out, "cover: t = %.4g makes every w >= 0; w%d becomes 0", f->t, f->corner + 1);
+  } else if (strcmp(frame->what, "cover") == 0) {
+    perp_text_add(out, "cover: t = %.4g makes every w >= 0; w%d becomes 0", frame->t,
+                  frame->corner + 1);
   } else {
-    perp_text_add(out, "%s %d", f->what, number);
+    perp_text_add(out, "%s %d", frame->what, number);
     char in[16], away[16];
-    if (f->row >= 0 && before != NULL && before->enters >= 0) {
-      perp_variable_name(p->problem.n, before->tableau.nonbasic[before->enters], in);
-      perp_text_add(out, ": %s %s by %.4g", in, before->sign > 0 ? "grows" : "falls", f->step);
-    } else if (f->row >= 0) {
-      perp_text_add(out, ": row %d moves by %.4g", f->row + 1, f->step);
+    if (frame->row >= 0 && before != NULL && before->enters >= 0) {
+      perp_variable_name(pivots->problem.n, before->tableau.nonbasic[before->enters], in);
+      perp_text_add(out, ": %s %s by %.4g", in, before->sign > 0 ? "grows" : "falls", frame->step);
+    } else if (frame->row >= 0) {
+      perp_text_add(out, ": row %d moves by %.4g", frame->row + 1, frame->step);
     }
-    if (f->row >= 0 && before != NULL && before->leaves >= 0) {
+    if (frame->row >= 0 && before != NULL && before->leaves >= 0) {
       int v = before->tableau.basic[before->leaves];
-      perp_variable_name(p->problem.n, v, away);
-      double reached = value_of(f, p->problem.n, v);
+      perp_variable_name(pivots->problem.n, v, away);
+      double reached = value_of(frame, pivots->problem.n, v);
       perp_text_add(out, " until %s = %.4g", away, fabs(reached) <= SMALL ? 0 : reached);
-    } else if (f->row >= 0 && f->corner < 0 && fabs(f->w[f->row]) <= SMALL) {
-      perp_text_add(out, " until w%d = 0", f->row + 1);
-    } else if (f->row >= 0) {
+    } else if (frame->row >= 0 && frame->corner < 0 && fabs(frame->w[frame->row]) <= SMALL) {
+      perp_text_add(out, " until w%d = 0", frame->row + 1);
+    } else if (frame->row >= 0) {
       perp_text_add(out,
-                    f->corner >= 0 && f->corner != f->row ? " until row %d reaches a corner"
-                                                          : " until it reaches its own bound",
-                    f->corner + 1);
+                    frame->corner >= 0 && frame->corner != frame->row
+                        ? " until row %d reaches a corner"
+                        : " until it reaches its own bound",
+                    frame->corner + 1);
     }
   }
 }
