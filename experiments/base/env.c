@@ -42,9 +42,9 @@ static void field_of(const char *path, const char *key, char *buf, size_t size)
     next = strchr(line, '\n');
     if (next != NULL) *next++ = '\0';
     if (strncmp(line, key, n) != 0) continue;
-    char *v = line + n + strspn(line + n, " \t:=\"");
-    v[strcspn(v, "\"")] = '\0';
-    snprintf(buf, size, "%s", v);
+    char *at = line + n + strspn(line + n, " \t:=\"");
+    at[strcspn(at, "\"")] = '\0';
+    snprintf(buf, size, "%s", at);
   }
   free(text);
 }
@@ -55,8 +55,8 @@ char *perp_env_json(bool indent)
   size_t n = 0;
   FILE *file = perp_memory_stream(&text, &n);
   perp_json json = { .out = file, .indent = indent };
-  struct utsname u = { 0 };
-  uname(&u);
+  struct utsname machine = { 0 };
+  uname(&machine);
   const struct fy_version *version = fy_version_default();
   snprintf(yaml, sizeof yaml, "YAML %d.%d", version->major, version->minor);
   snprintf(cholmod, sizeof cholmod, "%d.%d.%d", CHOLMOD_MAIN_VERSION, CHOLMOD_SUB_VERSION,
@@ -74,9 +74,9 @@ char *perp_env_json(bool indent)
       openblas_get_config(), openblas_get_corename(), openblas_get_num_threads(), gsl_version);
   perp_json_text(&json, "engines", PERP_ENGINES);
   perp_json_members(&json, "cholmod %s, jansson %s, libfyaml %s }", cholmod, JANSSON_VERSION, yaml);
-  perp_json_members(&json,
-                    "host %s, kernel %s, machine %s, system %s, cpu %s, cores %d, memory %s }",
-                    u.nodename, u.release, u.machine, system, cpu, perp_cores(), memory);
+  perp_json_members(
+      &json, "host %s, kernel %s, machine %s, system %s, cpu %s, cores %d, memory %s }",
+      machine.nodename, machine.release, machine.machine, system, cpu, perp_cores(), memory);
   perp_memory_stream_close(file);
   return text;
 }

@@ -44,8 +44,8 @@ static bool fence_read(const char *path, char *buf, size_t size)
 static double fence_kilobytes(const char *path, const char *key)
 {
   char buf[4096];
-  const char *s = fence_read(path, buf, sizeof buf) ? strstr(buf, key) : NULL;
-  return s != NULL ? 1024 * (double)strtol(s + strlen(key), NULL, 10) : 0;
+  const char *at = fence_read(path, buf, sizeof buf) ? strstr(buf, key) : NULL;
+  return at != NULL ? 1024 * (double)strtol(at + strlen(key), NULL, 10) : 0;
 }
 
 /* ---- in such a process ---- */
@@ -106,18 +106,18 @@ static fence_process *fence_all(int *n)
   fence_process *all = NULL;
   int room = 0;
   *n = 0;
-  for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
+  for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
     char path[300], buf[512], state;
-    const char *s;
+    const char *at;
     int parent;
-    if (e->d_name[0] < '1' || e->d_name[0] > '9') continue;
-    snprintf(path, sizeof path, "/proc/%s/stat", e->d_name);
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+    snprintf(path, sizeof path, "/proc/%s/stat", entry->d_name);
     /* the name of a program in parentheses may have any character */
-    if (!fence_read(path, buf, sizeof buf) || (s = strrchr(buf, ')')) == NULL ||
-        sscanf(s + 1, " %c %d", &state, &parent) != 2)
+    if (!fence_read(path, buf, sizeof buf) || (at = strrchr(buf, ')')) == NULL ||
+        sscanf(at + 1, " %c %d", &state, &parent) != 2)
       continue;
     if (*n == room) all = perp_xrealloc(all, (size_t)(room = 2 * room + 256), sizeof *all);
-    all[(*n)++] = (fence_process){ (pid_t)strtol(e->d_name, NULL, 10), parent, state == 'Z' };
+    all[(*n)++] = (fence_process){ (pid_t)strtol(entry->d_name, NULL, 10), parent, state == 'Z' };
   }
   if (dir != NULL) closedir(dir);
   if (*n > 0) qsort(all, (size_t)*n, sizeof *all, fence_order);
@@ -137,10 +137,10 @@ static int fence_below(const fence_process *all, int count, pid_t pid, const pid
   for (int steps = 0; steps < 1000 && pid > 1; steps++) {
     for (int i = 0; i < n; i++)
       if (top[i] == pid) return i;
-    const fence_process *p = bsearch(&(fence_process){ .pid = pid }, all, (size_t)count,
-                                     sizeof *all, fence_order);
-    if (p == NULL) return -1;
-    pid = p->parent;
+    const fence_process *process = bsearch(&(fence_process){ .pid = pid }, all, (size_t)count,
+                                           sizeof *all, fence_order);
+    if (process == NULL) return -1;
+    pid = process->parent;
   }
   return -1;
 }

@@ -143,8 +143,8 @@ static FILE *files_sink_open(int fd, struct perp_sink **sink)
                                                .close = files_sink_close };
   *sink = perp_xalloc(1, sizeof **sink);
   (*sink)->fd = fd;
-  FILE *f = fopencookie(*sink, "w", calls);
-  if (f != NULL) return f;
+  FILE *file = fopencookie(*sink, "w", calls);
+  if (file != NULL) return file;
   const int why = errno;
   close(fd);
   free(*sink);
@@ -272,14 +272,14 @@ FILE *perp_growing_open(const char *part)
   if (!stream) unlink(part);
   const int fd = stream ? files_open_stream(part)
                         : open(part, O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
-  FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
-  if (fd >= 0 && f == NULL) {
+  FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+  if (fd >= 0 && file == NULL) {
     const int why = errno;
     close(fd);
     if (!stream) unlink(part);
     errno = why;
   }
-  return f;
+  return file;
 }
 
 bool perp_growing_name(const char *part, const char *path)
@@ -337,19 +337,19 @@ perp_status perp_make_part(perp_ctx *ctx, const char *dir, const char *name)
 void perp_remove_files(const char *dir, const char *suffix)
 {
   int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-  if (d == NULL) {
+  DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+  if (folder == NULL) {
     if (fd >= 0) close(fd);
     return;
   }
-  for (struct dirent *e; (e = readdir(d)) != NULL;) {
-    size_t n = strlen(e->d_name), k = strlen(suffix);
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    size_t n = strlen(entry->d_name), k = strlen(suffix);
     struct stat st;
-    if (n < k || strcmp(e->d_name + n - k, suffix) != 0) continue;
-    if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
-      unlinkat(dirfd(d), e->d_name, 0);
+    if (n < k || strcmp(entry->d_name + n - k, suffix) != 0) continue;
+    if (fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+      unlinkat(dirfd(folder), entry->d_name, 0);
   }
-  closedir(d);
+  closedir(folder);
 }
 
 /* Folders of this process that exist.  Each is held open with a lock: the kernel frees it with the
@@ -390,22 +390,23 @@ static bool files_is_temp(const char *name)
 /* Folders of processes that were killed: ours by owner, an hour old, and nobody holds the lock. */
 static void files_sweep(const char *tmp)
 {
-  DIR *d = opendir(tmp);
-  if (d == NULL) return;
-  for (struct dirent *e; (e = readdir(d)) != NULL;) {
+  DIR *folder = opendir(tmp);
+  if (folder == NULL) return;
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
     struct stat st;
-    if (!files_is_temp(e->d_name)) continue;
-    const int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (!files_is_temp(entry->d_name)) continue;
+    const int fd = openat(dirfd(folder), entry->d_name,
+                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) continue;
     if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && time(NULL) - st.st_mtime > 3600 &&
         flock(fd, LOCK_EX | LOCK_NB) == 0) {
-      char *path = perp_xprintf("%s/%s", tmp, e->d_name);
+      char *path = perp_xprintf("%s/%s", tmp, entry->d_name);
       files_remove_tree(path);
       free(path);
     }
     close(fd);
   }
-  closedir(d);
+  closedir(folder);
 }
 
 static void files_hold_temp(const char *path)

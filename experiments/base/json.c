@@ -9,22 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-void perp_write_quoted(FILE *out, const char *s)
+void perp_write_quoted(FILE *out, const char *text)
 {
   putc('"', out);
-  for (int n; *s != '\0'; s += n > 0 ? n : 1) {
+  for (int n; *text != '\0'; text += n > 0 ? n : 1) {
     unsigned code = 0;
-    n = perp_utf8(s, &code);
-    if (*s == '"' || *s == '\\')
-      fprintf(out, "\\%c", *s);
-    else if (*s == '\n')
+    n = perp_utf8(text, &code);
+    if (*text == '"' || *text == '\\')
+      fprintf(out, "\\%c", *text);
+    else if (*text == '\n')
       fputs("\\n", out);
-    else if (*s == '\t')
+    else if (*text == '\t')
       fputs("\\t", out);
-    else if (n == 0 || perp_shown_bytes(s) == 0) /* what is no UTF-8: the sign for that */
+    else if (n == 0 || perp_shown_bytes(text) == 0) /* what is no UTF-8: the sign for that */
       fprintf(out, "\\u%04x", n == 0 ? 0xfffd : code);
     else
-      fwrite(s, 1, (size_t)n, out);
+      fwrite(text, 1, (size_t)n, out);
   }
   putc('"', out);
 }
@@ -163,10 +163,10 @@ void perp_json_floats(perp_json *json, const char *key, const float *v, size_t n
   free(text);
 }
 
-void perp_json_raw(perp_json *j, const char *key, const char *json)
+void perp_json_raw(perp_json *out, const char *key, const char *json)
 {
-  json_lead(j, key);
-  fputs(json, j->out);
+  json_lead(out, key);
+  fputs(json, out->out);
 }
 
 char *perp_base64(const void *bytes, size_t n)

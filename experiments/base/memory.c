@@ -96,25 +96,25 @@ void *perp_xrealloc(void *p, size_t count, size_t size)
   return memory_or_die(reallocarray(p, count > 0 ? count : 1, size));
 }
 
-char *perp_xstrdup(const char *s)
+char *perp_xstrdup(const char *text)
 {
-  return memory_or_die(strdup(s));
+  return memory_or_die(strdup(text));
 }
 
 static char *memory_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 static char *memory_vprintf(const char *fmt, va_list ap)
 {
-  char *s = NULL;
-  return memory_or_die(vasprintf(&s, fmt, ap) < 0 ? NULL : s);
+  char *at = NULL;
+  return memory_or_die(vasprintf(&at, fmt, ap) < 0 ? NULL : at);
 }
 
 char *perp_xprintf(const char *fmt, ...)
 {
   va_list ap;
   va_start(ap, fmt);
-  char *s = memory_vprintf(fmt, ap);
+  char *at = memory_vprintf(fmt, ap);
   va_end(ap);
-  return s;
+  return at;
 }
 
 struct perp_pool_block {
@@ -140,25 +140,25 @@ void *perp_pool_grown(perp_pool *pool, const void *array, int n, size_t size)
   return longer;
 }
 
-char *perp_pool_strndup(perp_pool *pool, const char *s, size_t n)
+char *perp_pool_strndup(perp_pool *pool, const char *text, size_t n)
 {
   char *copy = perp_pool_alloc(pool, n + 1, 1);
-  memcpy(copy, s, n);
+  memcpy(copy, text, n);
   return copy;
 }
 
-char *perp_pool_strdup(perp_pool *pool, const char *s)
+char *perp_pool_strdup(perp_pool *pool, const char *text)
 {
-  return perp_pool_strndup(pool, s, strlen(s));
+  return perp_pool_strndup(pool, text, strlen(text));
 }
 
 char *perp_pool_printf(perp_pool *pool, const char *fmt, ...)
 {
   va_list ap;
   va_start(ap, fmt);
-  char *s = memory_vprintf(fmt, ap), *copy = perp_pool_strdup(pool, s);
+  char *at = memory_vprintf(fmt, ap), *copy = perp_pool_strdup(pool, at);
   va_end(ap);
-  free(s);
+  free(at);
   return copy;
 }
 
@@ -216,9 +216,9 @@ void perp_text_put(perp_text *text, const char *bytes, size_t n)
 
 void perp_text_vadd(perp_text *text, const char *fmt, va_list ap)
 {
-  char *s = memory_vprintf(fmt, ap);
-  perp_text_put(text, s, strlen(s));
-  free(s);
+  char *at = memory_vprintf(fmt, ap);
+  perp_text_put(text, at, strlen(at));
+  free(at);
 }
 
 void perp_text_add(perp_text *text, const char *fmt, ...)

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *perp_real_at(const char *s, double *value)
+const char *perp_real_at(const char *text, double *value)
 {
   char *end;
-  const double v = strtod(s, &end);
-  if (end == s) return NULL;
+  const double v = strtod(text, &end);
+  if (end == text) return NULL;
   *value = v;
   return end;
 }

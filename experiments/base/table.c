@@ -24,7 +24,8 @@ void perp_table_init(perp_table *table, const char *align)
 {
   *table = (perp_table){ .columns = (int)strlen(align) };
   if (table->columns > PERP_TABLE_COLUMNS) table->columns = PERP_TABLE_COLUMNS;
-  for (int c = 0; c < table->columns; c++) table->right[c] = align[c] == 'r';
+  for (int column = 0; column < table->columns; column++)
+    table->right[column] = align[column] == 'r';
 }
 
 void perp_table_put(perp_table *table, const char *fmt, ...)
@@ -38,15 +39,15 @@ void perp_table_put(perp_table *table, const char *fmt, ...)
 
 void perp_table_row(perp_table *table, const char *const *text)
 {
-  for (int c = 0; c < table->columns; c++)
-    perp_table_put(table, "%s", text[c] != NULL ? text[c] : "");
+  for (int column = 0; column < table->columns; column++)
+    perp_table_put(table, "%s", text[column] != NULL ? text[column] : "");
 }
 
 /* Columns of a terminal that a UTF-8 text takes (one each; no combining marks in our texts). */
-static int width_of(const char *s)
+static int width_of(const char *text)
 {
   int n = 0;
-  for (; *s != '\0'; s++) n += ((unsigned char)*s & 0xc0) != 0x80;
+  for (; *text != '\0'; text++) n += ((unsigned char)*text & 0xc0) != 0x80;
   return n;
 }
 
@@ -60,11 +61,11 @@ static int common_start(const char *a, const char *b)
 }
 
 /* The first `columns` columns of a text, in bytes. */
-static int bytes_of(const char *s, int columns)
+static int bytes_of(const char *text, int columns)
 {
   int i = 0;
-  for (int n = 0; s[i] != '\0'; i++) {
-    n += ((unsigned char)s[i] & 0xc0) != 0x80;
+  for (int n = 0; text[i] != '\0'; i++) {
+    n += ((unsigned char)text[i] & 0xc0) != 0x80;
     if (n > columns) break;
   }
   return i;
@@ -76,21 +77,21 @@ enum keep { KEEP_END, KEEP_DIFFERENCE };
 /* A text in `width` columns: what it shares with others of its column is left out behind its
  * beginning.  shared: bytes that it has in common with another one at its start.  What differs is
  * kept from the word on in which it does. */
-static char *shortened(const char *s, int shared, int width, enum keep keep)
+static char *shortened(const char *text, int shared, int width, enum keep keep)
 {
   const int dots = 2, room = width - dots, least = room / 2 < 5 ? room / 2 : 5;
-  if (width_of(s) <= width) return perp_xstrdup(s);
+  if (width_of(text) <= width) return perp_xstrdup(text);
   int from = shared;
-  while (from > 0 && strchr(":,= ", s[from - 1]) == NULL) from--;
+  while (from > 0 && strchr(":,= ", text[from - 1]) == NULL) from--;
   if (shared < least) from = 0;
-  int tail = from == 0 ? 0 : width_of(s + from);
+  int tail = from == 0 ? 0 : width_of(text + from);
   if (tail > room - least) {
     tail = room - least;
     if (keep == KEEP_END) /* its last letters */
-      from = bytes_of(s, width_of(s) - tail);
+      from = bytes_of(text, width_of(text) - tail);
   }
-  return perp_xprintf("%.*s..%.*s", bytes_of(s, room - tail), s, bytes_of(s + from, tail),
-                      s + from);
+  return perp_xprintf("%.*s..%.*s", bytes_of(text, room - tail), text, bytes_of(text + from, tail),
+                      text + from);
 }
 
 /* Bytes that the text in a cell shares with the nearest other one of its column. */
@@ -154,18 +155,18 @@ enum { LEAST_WORD = 5 };
 
 /* The text with no word, a run of letters, of more than `limit` letters: what is longer keeps its
  * beginning and gets a point. */
-static char *abbreviated(const char *s, int limit)
+static char *abbreviated(const char *word, int limit)
 {
   perp_text text = { 0 };
   perp_text_put(&text, "", 0);
-  while (*s != '\0') {
+  while (*word != '\0') {
     int n = 0;
-    while (isalpha((unsigned char)s[n])) n++;
+    while (isalpha((unsigned char)word[n])) n++;
     if (n > limit)
-      perp_text_add(&text, "%.*s.", limit - 1, s);
+      perp_text_add(&text, "%.*s.", limit - 1, word);
     else
-      perp_text_put(&text, s, (size_t)(n > 0 ? n : 1));
-    s += n > 0 ? n : 1;
+      perp_text_put(&text, word, (size_t)(n > 0 ? n : 1));
+    word += n > 0 ? n : 1;
   }
   return text.s;
 }
@@ -206,7 +207,7 @@ static int column_width(const perp_table *table, int column)
 static int table_width(const perp_table *table)
 {
   int total = 2 * (table->columns - 1);
-  for (int c = 0; c < table->columns; c++) total += column_width(table, c);
+  for (int column = 0; column < table->columns; column++) total += column_width(table, column);
   return total;
 }
 
@@ -215,13 +216,14 @@ static int table_width(const perp_table *table)
 static void table_words(perp_table *table, const perp_table *whole, int most)
 {
   int limit[PERP_TABLE_COLUMNS];
-  for (int c = 0; c < table->columns; c++) limit[c] = table->right[c] ? 0 : column_width(table, c);
+  for (int column = 0; column < table->columns; column++)
+    limit[column] = table->right[column] ? 0 : column_width(table, column);
   while (table_width(table) > most) {
     int widest = -1;
-    for (int c = 0; c < table->columns; c++)
-      if (limit[c] >= LEAST_WORD &&
-          (widest < 0 || column_width(table, c) > column_width(table, widest)))
-        widest = c;
+    for (int column = 0; column < table->columns; column++)
+      if (limit[column] >= LEAST_WORD &&
+          (widest < 0 || column_width(table, column) > column_width(table, widest)))
+        widest = column;
     if (widest < 0) return;
     if (!table_abbreviate(table, whole, widest, limit[widest]--)) limit[widest] = 0;
   }
@@ -273,12 +275,14 @@ static void table_widths(const perp_table *table, int most, int *width, enum kee
 {
   int total = 2 * (table->columns - 1);
   bool fixed[PERP_TABLE_COLUMNS] = { false };
-  for (int c = 0; c < table->columns; c++) total += width[c] = column_width(table, c);
+  for (int column = 0; column < table->columns; column++)
+    total += width[column] = column_width(table, column);
   while (total > most) {
     int widest = -1;
-    for (int c = 0; c < table->columns; c++)
-      if (!fixed[c] && !table->right[c] && width[c] > 6 && (widest < 0 || width[c] > width[widest]))
-        widest = c;
+    for (int column = 0; column < table->columns; column++)
+      if (!fixed[column] && !table->right[column] && width[column] > 6 &&
+          (widest < 0 || width[column] > width[widest]))
+        widest = column;
     if (widest < 0) break;
     keep[widest] = KEEP_END;
     if (!told_apart(table, widest, width[widest] - 1, KEEP_END)) keep[widest] = KEEP_DIFFERENCE;
@@ -317,22 +321,23 @@ static void table_rows(const perp_table *table, const perp_table *whole, const i
     if (fold > 0 && (row < 2 || !table_same(whole, order[row], order[row - 1], fold)))
       print_shared(whole, order[row], fold, out);
     perp_text_add(&line, "%*s", indent, "");
-    for (int c = 0; c < table->columns; c++) {
-      const int i = row * table->columns + c;
-      char *s = shortened(table->cell[i], row == 0 ? 0 : shared_start(table, i), width[c], keep[c]);
-      const int w = width_of(s), pad = width[c] > w ? width[c] - w : 0;
-      const bool bold = strong && w > 0 && s[strlen(s) - 1] == '*';
-      perp_text_add(&line, "%*s%s%s%s%*s", table->right[c] ? pad : 0, "", bold ? "\033[1m" : "", s,
-                    bold ? "\033[0m" : "",
-                    (table->right[c] ? 0 : pad) + (c + 1 < table->columns ? 2 : 0), "");
-      free(s);
+    for (int column = 0; column < table->columns; column++) {
+      const int i = row * table->columns + column;
+      char *at = shortened(table->cell[i], row == 0 ? 0 : shared_start(table, i), width[column],
+                           keep[column]);
+      const int w = width_of(at), pad = width[column] > w ? width[column] - w : 0;
+      const bool bold = strong && w > 0 && at[strlen(at) - 1] == '*';
+      perp_text_add(&line, "%*s%s%s%s%*s", table->right[column] ? pad : 0, "",
+                    bold ? "\033[1m" : "", at, bold ? "\033[0m" : "",
+                    (table->right[column] ? 0 : pad) + (column + 1 < table->columns ? 2 : 0), "");
+      free(at);
     }
     print_line(&line, out);
     if (row > 0) continue;
     perp_text_add(&line, "%*s", indent, ""); /* a line below the head */
-    for (int c = 0; c < table->columns; c++) {
-      for (int dash = 0; dash < width[c]; dash++) perp_text_put(&line, "-", 1);
-      if (c + 1 < table->columns) perp_text_put(&line, "  ", 2);
+    for (int column = 0; column < table->columns; column++) {
+      for (int dash = 0; dash < width[column]; dash++) perp_text_put(&line, "-", 1);
+      if (column + 1 < table->columns) perp_text_put(&line, "  ", 2);
     }
     print_line(&line, out);
   }

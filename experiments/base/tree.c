@@ -19,12 +19,12 @@ enum {
 
 /* ---- messages ---- */
 
-int perp_tree_character(const char *s)
+int perp_tree_character(const char *text)
 {
   unsigned code;
-  const int n = perp_utf8(s, &code);
+  const int n = perp_utf8(text, &code);
   if (code == '\r') return n;
-  return (code & 0xfffe) == 0xfffe ? 0 : perp_shown_bytes(s);
+  return (code & 0xfffe) == 0xfffe ? 0 : perp_shown_bytes(text);
 }
 
 /* The line with a caret under its column.  Of a long line what is around it; what is no text is a
@@ -157,18 +157,18 @@ perp_node *perp_tree_get(const perp_node *map, const char *key)
  * it reads. */
 static const char *tree_behind(const perp_node *node)
 {
-  const char *s = node->src->text;
-  for (int i = 0; i < node->line && *s != '\0'; i++) {
-    s += strcspn(s, "\n");
-    s += *s == '\n';
+  const char *at = node->src->text;
+  for (int i = 0; i < node->line && *at != '\0'; i++) {
+    at += strcspn(at, "\n");
+    at += *at == '\n';
   }
   for (int i = 0; i < node->column; i++) {
-    const int n = perp_tree_character(s);
+    const int n = perp_tree_character(at);
     if (n == 0) return NULL;
-    s += n;
+    at += n;
   }
   const size_t n = strlen(node->text);
-  return strncmp(s, node->text, n) == 0 ? s + n + strspn(s + n, " \t\r\n") : NULL;
+  return strncmp(at, node->text, n) == 0 ? at + n + strspn(at + n, " \t\r\n") : NULL;
 }
 
 int perp_tree_split(const perp_node *map, int i)
@@ -244,15 +244,15 @@ perp_node *perp_tree_set(perp_pool *pool, const perp_node *base, const char *pat
 }
 
 /* A text that needs no quotes in any place, whatever follows it. */
-static bool tree_bare(const char *s)
+static bool tree_bare(const char *text)
 {
   static const char *const words[] = { "true", "false", "null", "yes", "no", "on", "off", NULL };
   for (int i = 0; words[i] != NULL; i++)
-    if (strcasecmp(s, words[i]) == 0) return false;
-  size_t n = strlen(s);
-  return n > 0 && strchr(". ", s[0]) == NULL && s[n - 1] != ' ' &&
-         (s[0] != '-' || isdigit((unsigned char)s[1])) &&
-         strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./^ ") == n;
+    if (strcasecmp(text, words[i]) == 0) return false;
+  size_t n = strlen(text);
+  return n > 0 && strchr(". ", text[0]) == NULL && text[n - 1] != ' ' &&
+         (text[0] != '-' || isdigit((unsigned char)text[1])) &&
+         strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./^ ") == n;
 }
 
 static void write_scalar(const perp_node *node, FILE *out)
@@ -263,9 +263,9 @@ static void write_scalar(const perp_node *node, FILE *out)
   }
   if (strpbrk(node->text, "\n\r") == NULL && strchr(node->text, '"') != NULL) {
     putc('\'', out);
-    for (const char *s = node->text; *s != '\0'; s++) {
-      if (*s == '\'') putc('\'', out);
-      putc(*s, out);
+    for (const char *at = node->text; *at != '\0'; at++) {
+      if (*at == '\'') putc('\'', out);
+      putc(*at, out);
     }
     putc('\'', out);
     return;

@@ -62,23 +62,24 @@ static void explain_one(const perp_ctx *ctx, const perp_study *study, const perp
   printf("run %s of %s\n", cell->id, study->name);
   printf("the id is a hash of the kind and of these parameters only:\n");
   printf("  %-14s %s\n", "kind", study->kind->name);
-  for (int p = 0; p < study->n_params; p++)
-    if (cell->value[p].text[0] != '\0')
-      printf("  %-14s %s\n", study->kind->params[p].key, cell->value[p].text);
+  for (int param = 0; param < study->n_params; param++)
+    if (cell->value[param].text[0] != '\0')
+      printf("  %-14s %s\n", study->kind->params[param].key, cell->value[param].text);
   const char *what = cmd_cell_decision(ctx, at >= 0 ? results : NULL, at, why, sizeof why);
   printf("perp run would %s it: %s\n", what, why);
   if (at < 0 || results->record[at].attempt == 0) return;
   const char *separator = "events: ";
-  for (int m = 0; m < results->study->n_metrics; m++) {
-    const char *name = results->study->metric[m].name;
-    if (strncmp(name, "events.", 7) != 0 || isnan(results->record[at].value[m])) continue;
-    printf("%s%.0f %s", separator, results->record[at].value[m], name + 7);
+  for (int metric = 0; metric < results->study->n_metrics; metric++) {
+    const char *name = results->study->metric[metric].name;
+    if (strncmp(name, "events.", 7) != 0 || isnan(results->record[at].value[metric])) continue;
+    printf("%s%.0f %s", separator, results->record[at].value[metric], name + 7);
     separator = ", ";
   }
   if (strcmp(separator, ", ") == 0) printf("\n");
   perp_env_id(id);
   bool here = false;
-  for (int e = 0; e < results->n_envs; e++) here = here || strcmp(results->envs[e].id, id) == 0;
+  for (int env = 0; env < results->n_envs; env++)
+    here = here || strcmp(results->envs[env].id, id) == 0;
   if (!here)
     printf("the results were computed by another build or machine (env/%s.json) and remain valid; "
            "--fresh computes them again\n",
@@ -194,17 +195,17 @@ static bool cmd_cell_compare(const perp_results *results, int cell, const perp_o
   if (print)
     printf("%-20s %14s %14s\n%-20s %14s %14s\n", "", "recorded", "now", "status",
            perp_cell_status_names[rec->status], perp_cell_status_names[outcome->status]);
-  for (int m = 0; m < study->n_metrics; m++) {
-    double now = outcome_value(outcome, study->metric[m].name), then = rec->value[m];
+  for (int metric = 0; metric < study->n_metrics; metric++) {
+    double now = outcome_value(outcome, study->metric[metric].name), then = rec->value[metric];
     if (isnan(now) && isnan(then)) continue;
-    bool other = !study->metric[m].timing && now != then && !(isnan(now) && isnan(then));
+    bool other = !study->metric[metric].timing && now != then && !(isnan(now) && isnan(then));
     differs = differs || other;
     if (print)
-      printf("%-20s %14s %14s  %s%s\n", study->metric[m].name, perp_brief(then, a),
-             perp_brief(now, b), study->metric[m].unit,
-             study->metric[m].timing ? " (a time)"
-             : other                 ? "  DIFFERS"
-                                     : "");
+      printf("%-20s %14s %14s  %s%s\n", study->metric[metric].name, perp_brief(then, a),
+             perp_brief(now, b), study->metric[metric].unit,
+             study->metric[metric].timing ? " (a time)"
+             : other                      ? "  DIFFERS"
+                                          : "");
   }
   if (print && outcome->cause[0] != '\0') perp_wrap(stdout, 2, outcome->cause);
   for (int i = 0; print && i < outcome->warnings.n; i++)
@@ -237,10 +238,10 @@ struct words {
   char *argv[24];
 };
 
-static void add_words(struct words *w, const char *flag, const char *value, const char *unit)
+static void add_words(struct words *words, const char *flag, const char *value, const char *unit)
 {
-  if (flag != NULL) w->argv[w->n++] = perp_pool_strdup(&w->pool, flag);
-  w->argv[w->n++] = perp_pool_printf(&w->pool, "%s%s", value, unit);
+  if (flag != NULL) words->argv[words->n++] = perp_pool_strdup(&words->pool, flag);
+  words->argv[words->n++] = perp_pool_printf(&words->pool, "%s%s", value, unit);
 }
 
 /* The contact problems of a cell as files: those that its simulation meets (perp lcp harvest), or
@@ -256,32 +257,32 @@ static int dump_lcp(perp_ctx *ctx, const perp_results *results, int cell, const 
   const int scene = perp_kind_param(study->kind, "scene"),
             at = perp_kind_param(study->kind, "problem");
   const char *problem = at >= 0 ? c->value[at].text : "?";
-  struct words w = { .n = 0 };
+  struct words words = { .n = 0 };
   char family[64], rows[16], seed[16];
-  add_words(&w, NULL, "lcp", "");
+  add_words(&words, NULL, "lcp", "");
   if (scene >= 0) {
-    add_words(&w, "harvest", c->value[scene].text, "");
+    add_words(&words, "harvest", c->value[scene].text, "");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
       const int p = perp_kind_param(study->kind, parts[i][0]);
       if (p < 0 || c->value[p].text[0] == '\0') continue;
       /* times are kept as numbers of seconds, and asked for with a unit */
       const bool time = study->kind->params[p].type == PERP_PARAM_REAL;
-      add_words(&w, parts[i][1], c->value[p].text, time ? " s" : "");
+      add_words(&words, parts[i][1], c->value[p].text, time ? " s" : "");
     }
   } else if (sscanf(problem, "%63[^:]:n=%15[0-9],seed=%15[0-9]", family, rows, seed) == 3) {
     const perp_lcp_family *known = perp_lcp_family_find(family);
-    add_words(&w, "generate", family, "");
-    add_words(&w, "--n", rows, "");
-    if (known == NULL || known->seeded) add_words(&w, "--seed", seed, "");
-    if (strstr(problem, ",factored") != NULL) add_words(&w, NULL, "--factored", "");
+    add_words(&words, "generate", family, "");
+    add_words(&words, "--n", rows, "");
+    if (known == NULL || known->seeded) add_words(&words, "--seed", seed, "");
+    if (strstr(problem, ",factored") != NULL) add_words(&words, NULL, "--factored", "");
   } else {
     perp_say("error: the problem of this run is a file already: %s", problem);
-    perp_pool_free(&w.pool);
+    perp_pool_free(&words.pool);
     return PERP_EXIT_USAGE;
   }
-  add_words(&w, "-o", path, "");
-  const int code = perp_lcp_command.run_words(ctx, w.n, w.argv);
-  perp_pool_free(&w.pool);
+  add_words(&words, "-o", path, "");
+  const int code = perp_lcp_command.run_words(ctx, words.n, words.argv);
+  perp_pool_free(&words.pool);
   return code;
 }
 
@@ -333,17 +334,17 @@ static int rerun_cell(perp_ctx *ctx, const perp_args *args, const perp_results *
   } else if (!json)
     printf(differs ? "the results differ\n" : "the same results to the last bit\n");
   if (json) {
-    perp_json j = { .out = stdout, .indent = true };
-    perp_json_open(&j, NULL, '{');
-    perp_json_members(&j, "cell %s, status %s, reason %s, cause %s", results->plan.cells[cell].id,
+    perp_json out = { .out = stdout, .indent = true };
+    perp_json_open(&out, NULL, '{');
+    perp_json_members(&out, "cell %s, status %s, reason %s, cause %s", results->plan.cells[cell].id,
                       perp_cell_status_names[outcome.status], outcome.reason, outcome.cause);
-    if (!job.timing) perp_json_bool(&j, "same", !differs);
-    if (outcome.pace > 0) perp_json_real(&j, "pace_s", outcome.pace);
-    perp_json_open(&j, "metrics", '{');
+    if (!job.timing) perp_json_bool(&out, "same", !differs);
+    if (outcome.pace > 0) perp_json_real(&out, "pace_s", outcome.pace);
+    perp_json_open(&out, "metrics", '{');
     for (int i = 0; i < outcome.n; i++)
-      perp_json_real(&j, outcome.value[i].name, outcome.value[i].value);
-    perp_json_close(&j, '}');
-    perp_json_close(&j, '}');
+      perp_json_real(&out, outcome.value[i].name, outcome.value[i].value);
+    perp_json_close(&out, '}');
+    perp_json_close(&out, '}');
   }
   return differs ? PERP_EXIT_REGRESSED : PERP_EXIT_OK;
 }

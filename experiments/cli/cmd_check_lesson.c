@@ -20,80 +20,83 @@ struct checking {
 
 static void check_put(struct checking *c, bool good, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-static void check_put(struct checking *c, bool good, const char *fmt, ...)
+static void check_put(struct checking *checking, bool good, const char *fmt, ...)
 {
   char text[600];
   va_list ap;
   va_start(ap, fmt);
   vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
-  c->wrong += !good;
+  checking->wrong += !good;
   perp_wrap_after(stdout, good ? "  good" : "  WRONG", 8, text);
 }
 
 /* The solution must be accepted, the wrong answer refused. */
-static void check_exercise(struct checking *c, int k, perp_results *results)
+static void check_exercise(struct checking *checking, int k, perp_results *results)
 {
-  const perp_lesson_exercise *e = &c->l->exercises[k];
-  const char *const answer[] = { e->solution, e->wrong };
+  const perp_lesson_exercise *exercise = &checking->l->exercises[k];
+  const char *const answer[] = { exercise->solution, exercise->wrong };
   for (int i = 0; i < 2; i++) {
     bool right = false;
     perp_text why = { 0 };
-    char *dir = perp_xprintf("%s/exercise%d-%d", c->dir, k, i);
-    const perp_status status = perp_lesson_check(c->ctx, c->l, e, answer[i], dir, results, &right,
-                                                 &why, NULL);
-    check_put(c, status == PERP_OK && right == (i == 0), "exercise %d: %s '%s' is %s (%s)", k + 1,
-              i == 0 ? "the solution" : "the wrong answer", answer[i],
+    char *dir = perp_xprintf("%s/exercise%d-%d", checking->dir, k, i);
+    const perp_status status = perp_lesson_check(checking->ctx, checking->l, exercise, answer[i],
+                                                 dir, results, &right, &why, NULL);
+    check_put(checking, status == PERP_OK && right == (i == 0), "exercise %d: %s '%s' is %s (%s)",
+              k + 1, i == 0 ? "the solution" : "the wrong answer", answer[i],
               status != PERP_OK ? "not valid"
               : right           ? "accepted"
                                 : "refused",
-              status != PERP_OK ? c->ctx->msg : why.s);
+              status != PERP_OK ? checking->ctx->msg : why.s);
     perp_text_free(&why);
     free(dir);
   }
 }
 
-static void check_results(struct checking *c, perp_results *results)
+static void check_results(struct checking *checking, perp_results *results)
 {
-  const perp_lesson *l = c->l;
-  check_put(c, results->count[PERP_CELL_OK] + results->count[PERP_CELL_FIXED_WORK] > 0,
+  const perp_lesson *lesson = checking->l;
+  check_put(checking, results->count[PERP_CELL_OK] + results->count[PERP_CELL_FIXED_WORK] > 0,
             "%d runs, %d complete", results->plan.n,
             results->count[PERP_CELL_OK] + results->count[PERP_CELL_FIXED_WORK]);
-  const perp_claim_result *claims = perp_results_claims(c->ctx, results);
-  for (int i = 0; i < results->study->n_claims; i++)
-    check_put(c, strcmp(perp_verdict_name(claims[i].verdict), "proved") == 0, "%s: %s%s",
-              perp_verdict_name(claims[i].verdict), claims[i].claim->text,
-              perp_claim_sides(&results->pool, &claims[i]));
-  for (int i = 0; i < l->n_plots; i++) {
+  const perp_claim_result *claims = perp_results_claims(checking->ctx, results);
+  for (int claim = 0; claim < results->study->n_claims; claim++)
+    check_put(checking, strcmp(perp_verdict_name(claims[claim].verdict), "proved") == 0, "%s: %s%s",
+              perp_verdict_name(claims[claim].verdict), claims[claim].claim->text,
+              perp_claim_sides(&results->pool, &claims[claim]));
+  for (int plot = 0; plot < lesson->n_plots; plot++) {
     perp_lesson_figure figure;
-    perp_lesson_pick(c->ctx, &results->pool, results, &l->plots[i], NULL, &figure);
-    check_put(c, figure.n > 0, "figure '%s': %d curves", l->plots[i].title, figure.n);
+    perp_lesson_pick(checking->ctx, &results->pool, results, &lesson->plots[plot], NULL, &figure);
+    check_put(checking, figure.n > 0, "figure '%s': %d curves", lesson->plots[plot].title,
+              figure.n);
   }
-  for (int i = 0; i < l->n_show; i++) {
+  for (int i = 0; i < lesson->n_show; i++) {
     perp_text text = { 0 };
-    const bool number = perp_lesson_say(c->ctx, results, &l->show[i], &text);
-    check_put(c, number, "%s", perp_lesson_plain(&results->pool, text.s));
+    const bool number = perp_lesson_say(checking->ctx, results, &lesson->show[i], &text);
+    check_put(checking, number, "%s", perp_lesson_plain(&results->pool, text.s));
     perp_text_free(&text);
   }
 }
 
-static perp_status check_run(struct checking *c)
+static perp_status check_run(struct checking *checking)
 {
   perp_results results;
-  const bool runs = c->l->study != NULL;
+  const bool runs = checking->l->study != NULL;
   fflush(stdout);
-  if (runs) PERP_TRY(perp_lesson_run(c->ctx, c->l, NULL, 0, c->dir, &results));
-  if (runs) check_results(c, &results);
-  for (int i = 0; i < c->l->n_solvers; i++) {
+  if (runs) PERP_TRY(perp_lesson_run(checking->ctx, checking->l, NULL, 0, checking->dir, &results));
+  if (runs) check_results(checking, &results);
+  for (int solver = 0; solver < checking->l->n_solvers; solver++) {
     FILE *null = fopen("/dev/null", "w");
     const perp_status status = null != NULL
-                                   ? perp_lesson_pivots(c->ctx, c->l, c->l->solvers[i], null, NULL)
+                                   ? perp_lesson_pivots(checking->ctx, checking->l,
+                                                        checking->l->solvers[solver], null, NULL)
                                    : PERP_OK;
     if (null != NULL) fclose(null);
-    check_put(c, status == PERP_OK, "solver %s%s%s", c->l->solvers[i],
-              status == PERP_OK ? "" : ": ", status == PERP_OK ? "" : c->ctx->msg);
+    check_put(checking, status == PERP_OK, "solver %s%s%s", checking->l->solvers[solver],
+              status == PERP_OK ? "" : ": ", status == PERP_OK ? "" : checking->ctx->msg);
   }
-  for (int i = 0; i < c->l->n_exercises; i++) check_exercise(c, i, runs ? &results : NULL);
+  for (int exercise = 0; exercise < checking->l->n_exercises; exercise++)
+    check_exercise(checking, exercise, runs ? &results : NULL);
   if (runs) perp_results_free(&results);
   return PERP_OK;
 }
@@ -120,37 +123,37 @@ int perp_command_check_lesson(perp_ctx *ctx, const perp_args *args)
 {
   if (!perp_lesson_is(args->arg[0])) return check_course(ctx, args);
   perp_diag diag = { 0 };
-  perp_lesson *l = NULL;
-  perp_status status = perp_lesson_read(ctx, args->arg[0], &diag, &l);
-  if (status == PERP_OK) perp_lesson_examine(ctx, l, &diag);
+  perp_lesson *lesson = NULL;
+  perp_status status = perp_lesson_read(ctx, args->arg[0], &diag, &lesson);
+  if (status == PERP_OK) perp_lesson_examine(ctx, lesson, &diag);
   if (status != PERP_OK || diag.errors > 0) {
     if (diag.text.s != NULL)
       fputs(diag.text.s, stderr);
     else
       perp_print_error(ctx);
     perp_diag_free(&diag);
-    perp_lesson_free(l);
+    perp_lesson_free(lesson);
     return PERP_EXIT_INPUT;
   }
   perp_diag_free(&diag);
-  printf("%s is a valid lesson: %s, %d minutes, %d exercise%s%s\n", l->folder, l->title, l->minutes,
-         l->n_exercises, l->n_exercises == 1 ? "" : "s",
-         l->notes == NULL ? "; it has no notes.md for the teacher" : "");
-  struct checking c = { .ctx = ctx, .l = l };
+  printf("%s is a valid lesson: %s, %d minutes, %d exercise%s%s\n", lesson->folder, lesson->title,
+         lesson->minutes, lesson->n_exercises, lesson->n_exercises == 1 ? "" : "s",
+         lesson->notes == NULL ? "; it has no notes.md for the teacher" : "");
+  struct checking checking = { .ctx = ctx, .l = lesson };
   int code = PERP_EXIT_OK;
   if (perp_option_given(args, "run")) {
-    c.dir = perp_temp_folder(ctx);
-    status = c.dir != NULL ? check_run(&c) : PERP_ERR_IO;
-    if (c.dir != NULL) perp_temp_remove(c.dir);
-    code = status != PERP_OK ? perp_refuse(ctx, PERP_EXIT_INTERNAL)
-           : c.wrong > 0     ? PERP_EXIT_FAILED
-                             : PERP_EXIT_OK;
+    checking.dir = perp_temp_folder(ctx);
+    status = checking.dir != NULL ? check_run(&checking) : PERP_ERR_IO;
+    if (checking.dir != NULL) perp_temp_remove(checking.dir);
+    code = status != PERP_OK    ? perp_refuse(ctx, PERP_EXIT_INTERNAL)
+           : checking.wrong > 0 ? PERP_EXIT_FAILED
+                                : PERP_EXIT_OK;
   } else {
     perp_text path = { 0 };
-    perp_shell_path(&path, l->folder);
+    perp_shell_path(&path, lesson->folder);
     perp_say("next: perp check %s --run, perp lesson %s", path.s, path.s);
     perp_text_free(&path);
   }
-  perp_lesson_free(l);
+  perp_lesson_free(lesson);
   return code;
 }

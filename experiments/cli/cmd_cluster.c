@@ -48,89 +48,93 @@ static const char *cluster_word(perp_pool *pool, const char *folder, const char 
   return word;
 }
 
-static perp_status write_script(struct cluster *c, const char *name, const char *text, size_t n)
+static perp_status write_script(struct cluster *cluster, const char *name, const char *text,
+                                size_t n)
 {
-  char *path = perp_xprintf("%s/cluster/%s", c->dir, name);
-  const perp_status status = perp_write_file(c->ctx, path, text, n);
+  char *path = perp_xprintf("%s/cluster/%s", cluster->dir, name);
+  const perp_status status = perp_write_file(cluster->ctx, path, text, n);
   if (status == PERP_OK) chmod(path, 0755);
   free(path);
   return status;
 }
 
-static perp_status write_study(struct cluster *c)
+static perp_status write_study(struct cluster *cluster)
 {
   char *text = NULL;
   size_t n = 0;
   FILE *file = perp_memory_stream(&text, &n);
-  fprintf(file, "# %s, as it is run: profile and --set merged\n", c->study->name);
-  perp_tree_write(c->study->root, file);
+  fprintf(file, "# %s, as it is run: profile and --set merged\n", cluster->study->name);
+  perp_tree_write(cluster->study->root, file);
   perp_memory_stream_close(file);
-  perp_status status = write_script(c, "study.yaml", text, n);
+  perp_status status = write_script(cluster, "study.yaml", text, n);
   free(text);
-  char *folder = perp_xprintf("%s/cluster", c->dir);
-  if (status == PERP_OK) status = perp_scene_files_keep(c->ctx, folder, c->study->file);
+  char *folder = perp_xprintf("%s/cluster", cluster->dir);
+  if (status == PERP_OK) status = perp_scene_files_keep(cluster->ctx, folder, cluster->study->file);
   free(folder);
   return status;
 }
 
 /* What every sbatch is given; the words hold nothing that a shell would read. */
-static const char *sbatch_options(struct cluster *c)
+static const char *sbatch_options(struct cluster *cluster)
 {
   /* three times the estimate and ten minutes: a limit that ends what hangs, not what is slow */
-  const double minutes = c->limit > 0           ? c->limit / 60
-                         : isfinite(c->seconds) ? 3 * c->seconds / 60 + 10
-                                                : 60;
+  const double minutes = cluster->limit > 0           ? cluster->limit / 60
+                         : isfinite(cluster->seconds) ? 3 * cluster->seconds / 60 + 10
+                                                      : 60;
   perp_text text = { 0 };
-  perp_text_add(&text, "--cpus-per-task=%d --time=%d", c->jobs, perp_whole(ceil(minutes), 1 << 30));
-  if (c->partition != NULL) perp_text_add(&text, " --partition=%s", c->partition);
-  if (c->account != NULL) perp_text_add(&text, " --account=%s", c->account);
-  if (c->memory != NULL) perp_text_add(&text, " --mem=%s", c->memory);
-  const char *kept = perp_pool_strdup(&c->plan.pool, text.s);
+  perp_text_add(&text, "--cpus-per-task=%d --time=%d", cluster->jobs,
+                perp_whole(ceil(minutes), 1 << 30));
+  if (cluster->partition != NULL) perp_text_add(&text, " --partition=%s", cluster->partition);
+  if (cluster->account != NULL) perp_text_add(&text, " --account=%s", cluster->account);
+  if (cluster->memory != NULL) perp_text_add(&text, " --mem=%s", cluster->memory);
+  const char *kept = perp_pool_strdup(&cluster->plan.pool, text.s);
   perp_text_free(&text);
   return kept;
 }
 
 /* The folder knows its study and plan from now on: tasks only add journals. */
-static perp_status cmd_cluster_write_plan(struct cluster *c, const char *plugins)
+static perp_status cmd_cluster_write_plan(struct cluster *cluster, const char *plugins)
 {
   const perp_selection all = { .plugins = plugins };
-  PERP_TRY(perp_results_refuse_older(c->ctx, c->dir, NULL));
-  PERP_TRY(perp_folder_study(c->ctx, c->dir, c->study));
-  return perp_plan_write(c->ctx, perp_pool_printf(&c->plan.pool, "%s/plan.jsonl", c->dir), c->study,
-                         &c->plan, &all);
+  PERP_TRY(perp_results_refuse_older(cluster->ctx, cluster->dir, NULL));
+  PERP_TRY(perp_folder_study(cluster->ctx, cluster->dir, cluster->study));
+  return perp_plan_write(cluster->ctx,
+                         perp_pool_printf(&cluster->plan.pool, "%s/plan.jsonl", cluster->dir),
+                         cluster->study, &cluster->plan, &all);
 }
 
-static perp_status write_all(struct cluster *c)
+static perp_status write_all(struct cluster *cluster)
 {
   const char *const scripts[][2] = { { "task.sh", "cluster-task.sh" },
                                      { "finish.sh", "cluster-finish.sh" },
-                                     { "start.sh",
-                                       c->slurm ? "cluster-slurm.sh" : "cluster-parallel.sh" } };
-  perp_pool *pool = &c->plan.pool;
+                                     { "start.sh", cluster->slurm ? "cluster-slurm.sh"
+                                                                  : "cluster-parallel.sh" } };
+  perp_pool *pool = &cluster->plan.pool;
   perp_text plugins = { 0 };
   perp_plugin_arguments(&plugins);
   const perp_mark marks[] = {
-    { "@NAME@", c->study->name },
-    { "@TASKS@", perp_pool_printf(pool, "%d", c->tasks) },
-    { "@JOBS@", perp_pool_printf(pool, "%d", c->jobs) },
-    { "@SBATCH@", sbatch_options(c) },
-    { "@ARRAYLIMIT@", perp_pool_printf(pool, "%d", c->array_limit) },
-    { "@ATONCE@", c->at_once > 0 ? perp_pool_printf(pool, "%%%d", c->at_once) : "" },
-    { "@HERE@", cluster_word(pool, c->here, "") },
-    { "@PERP@", c->container != NULL ? perp_pool_printf(pool, "%s perp", c->container)
-                                     : cluster_word(pool, c->program, "") },
-    { "@STUDY@", cluster_word(pool, c->dir, "/cluster/study.yaml") },
-    { "@FOLDER@", cluster_word(pool, c->dir, "/cluster") },
-    { "@DIR@", cluster_word(pool, c->dir, "") },
+    { "@NAME@", cluster->study->name },
+    { "@TASKS@", perp_pool_printf(pool, "%d", cluster->tasks) },
+    { "@JOBS@", perp_pool_printf(pool, "%d", cluster->jobs) },
+    { "@SBATCH@", sbatch_options(cluster) },
+    { "@ARRAYLIMIT@", perp_pool_printf(pool, "%d", cluster->array_limit) },
+    { "@ATONCE@", cluster->at_once > 0 ? perp_pool_printf(pool, "%%%d", cluster->at_once) : "" },
+    { "@HERE@", cluster_word(pool, cluster->here, "") },
+    { "@PERP@", cluster->container != NULL ? perp_pool_printf(pool, "%s perp", cluster->container)
+                                           : cluster_word(pool, cluster->program, "") },
+    { "@STUDY@", cluster_word(pool, cluster->dir, "/cluster/study.yaml") },
+    { "@FOLDER@", cluster_word(pool, cluster->dir, "/cluster") },
+    { "@DIR@", cluster_word(pool, cluster->dir, "") },
     { "@PLUGINS@", plugins.s != NULL ? plugins.s : "" }
   };
-  perp_status status = perp_make_part(c->ctx, c->dir, "cluster");
-  if (status == PERP_OK) status = write_study(c);
-  if (status == PERP_OK) status = cmd_cluster_write_plan(c, plugins.s);
+  perp_status status = perp_make_part(cluster->ctx, cluster->dir, "cluster");
+  if (status == PERP_OK) status = write_study(cluster);
+  if (status == PERP_OK) status = cmd_cluster_write_plan(cluster, plugins.s);
   for (int i = 0; i < 3 && status == PERP_OK; i++) {
     perp_text text = { 0 };
-    status = perp_template_fill(c->ctx, scripts[i][1], marks, sizeof marks / sizeof *marks, &text);
-    if (status == PERP_OK) status = write_script(c, scripts[i][0], text.s, text.n);
+    status = perp_template_fill(cluster->ctx, scripts[i][1], marks, sizeof marks / sizeof *marks,
+                                &text);
+    if (status == PERP_OK) status = write_script(cluster, scripts[i][0], text.s, text.n);
     perp_text_free(&text);
   }
   perp_text_free(&plugins);
@@ -149,76 +153,81 @@ static int cmd_cluster_word(const perp_args *args, const char *name, const char 
   return perp_usage_error(args, "--%s: '%s' is not a valid Slurm name", name, *word);
 }
 
-static int read_slurm(struct cluster *c, const perp_args *args)
+static int read_slurm(struct cluster *cluster, const perp_args *args)
 {
   static const char *const slurm_only[] = { "partition", "account",     "memory",
                                             "time",      "array-limit", "at-once" };
-  for (size_t i = 0; i < sizeof slurm_only / sizeof *slurm_only && !c->slurm; i++)
+  for (size_t i = 0; i < sizeof slurm_only / sizeof *slurm_only && !cluster->slurm; i++)
     if (perp_option_given(args, slurm_only[i]))
       return perp_usage_error(args, "--%s is an option of perp cluster slurm", slurm_only[i]);
   int64_t array_limit = 0, at_once = 0;
-  int status = cmd_cluster_word(args, "partition", &c->partition);
-  if (status < 0) status = cmd_cluster_word(args, "account", &c->account);
-  if (status < 0) status = perp_option_int(c->ctx, args, "array-limit", 1, 4000000, &array_limit);
-  if (status < 0) status = perp_option_int(c->ctx, args, "at-once", 1, 4000000, &at_once);
-  if (status < 0) status = perp_option_parsed(c->ctx, args, "time", perp_parse_duration, &c->limit);
-  c->array_limit = (int)array_limit;
-  c->at_once = (int)at_once;
+  int status = cmd_cluster_word(args, "partition", &cluster->partition);
+  if (status < 0) status = cmd_cluster_word(args, "account", &cluster->account);
+  if (status < 0)
+    status = perp_option_int(cluster->ctx, args, "array-limit", 1, 4000000, &array_limit);
+  if (status < 0) status = perp_option_int(cluster->ctx, args, "at-once", 1, 4000000, &at_once);
+  if (status < 0)
+    status = perp_option_parsed(cluster->ctx, args, "time", perp_parse_duration, &cluster->limit);
+  cluster->array_limit = (int)array_limit;
+  cluster->at_once = (int)at_once;
   if (status >= 0) return status;
-  c->memory = perp_args_get(args, "memory");
-  const size_t digits = c->memory != NULL ? strspn(c->memory, "0123456789") : 0;
-  if (c->memory != NULL && (digits == 0 || c->memory[0] == '0' ||
-                            strspn(c->memory + digits, "KMGT") != strlen(c->memory + digits) ||
-                            strlen(c->memory + digits) > 1))
+  cluster->memory = perp_args_get(args, "memory");
+  const size_t digits = cluster->memory != NULL ? strspn(cluster->memory, "0123456789") : 0;
+  if (cluster->memory != NULL &&
+      (digits == 0 || cluster->memory[0] == '0' ||
+       strspn(cluster->memory + digits, "KMGT") != strlen(cluster->memory + digits) ||
+       strlen(cluster->memory + digits) > 1))
     return perp_usage_error(args, "--memory must be a number with K, M, G or T, e.g. 2G: got '%s'",
-                            c->memory);
-  c->container = perp_args_get(args, "container");
-  if (c->container != NULL && (c->container[0] == '\0' || strchr(c->container, '\n') != NULL))
+                            cluster->memory);
+  cluster->container = perp_args_get(args, "container");
+  if (cluster->container != NULL &&
+      (cluster->container[0] == '\0' || strchr(cluster->container, '\n') != NULL))
     return perp_usage_error(args,
                             "--container must be one line: the command that is placed before perp");
   return -1;
 }
 
-static int cmd_cluster_read_numbers(struct cluster *c, const perp_args *args, double *target)
+static int cmd_cluster_read_numbers(struct cluster *cluster, const perp_args *args, double *target)
 {
   int64_t tasks = 0, jobs = 1;
   *target = 600;
-  int status = perp_option_int(c->ctx, args, "tasks", 1, 100000, &tasks);
-  if (status < 0) status = perp_option_int(c->ctx, args, "jobs", 1, 4096, &jobs);
+  int status = perp_option_int(cluster->ctx, args, "tasks", 1, 100000, &tasks);
+  if (status < 0) status = perp_option_int(cluster->ctx, args, "jobs", 1, 4096, &jobs);
   if (status < 0)
-    status = perp_option_parsed(c->ctx, args, "target-time", perp_parse_duration, target);
-  c->tasks = (int)tasks;
-  c->jobs = (int)jobs;
-  if (status < 0) status = read_slurm(c, args);
+    status = perp_option_parsed(cluster->ctx, args, "target-time", perp_parse_duration, target);
+  cluster->tasks = (int)tasks;
+  cluster->jobs = (int)jobs;
+  if (status < 0) status = read_slurm(cluster, args);
   if (status >= 0 || *target > 0) return status;
   return perp_usage_error(args, "--target-time must be positive");
 }
 
-static int cmd_cluster_run(struct cluster *c, const perp_args *args, double target)
+static int cmd_cluster_run(struct cluster *cluster, const perp_args *args, double target)
 {
-  c->seconds = (double)NAN;
-  if (c->tasks == 0) {
+  cluster->seconds = (double)NAN;
+  if (cluster->tasks == 0) {
     perp_say("executing some runs to estimate their duration");
-    double total = perp_command_pilot(c->ctx, c->study, &c->plan) / c->jobs;
-    if (!isfinite(total)) return perp_refuse(c->ctx, PERP_EXIT_INTERNAL);
-    c->tasks = (int)fmin(fmax(ceil(total / target), 1), c->plan.n);
-    c->seconds = total / c->tasks;
+    double total = perp_command_pilot(cluster->ctx, cluster->study, &cluster->plan) / cluster->jobs;
+    if (!isfinite(total)) return perp_refuse(cluster->ctx, PERP_EXIT_INTERNAL);
+    cluster->tasks = (int)fmin(fmax(ceil(total / target), 1), cluster->plan.n);
+    cluster->seconds = total / cluster->tasks;
   }
-  if (c->tasks > c->plan.n) c->tasks = c->plan.n;
-  if (write_all(c) != PERP_OK) return perp_refuse(c->ctx, PERP_EXIT_INTERNAL);
+  if (cluster->tasks > cluster->plan.n) cluster->tasks = cluster->plan.n;
+  if (write_all(cluster) != PERP_OK) return perp_refuse(cluster->ctx, PERP_EXIT_INTERNAL);
   char brief[32];
-  printf("%d runs in %d task(s)%s%s of %d job(s) each: %s/cluster\n", c->plan.n, c->tasks,
-         isfinite(c->seconds) ? " of about " : "",
-         isfinite(c->seconds) ? perp_brief_time(c->seconds, brief) : "", c->jobs, c->dir);
-  perp_pool *pool = &c->plan.pool;
-  char *script = perp_pool_printf(pool, "%s/cluster/start.sh", c->dir);
+  printf("%d runs in %d task(s)%s%s of %d job(s) each: %s/cluster\n", cluster->plan.n,
+         cluster->tasks, isfinite(cluster->seconds) ? " of about " : "",
+         isfinite(cluster->seconds) ? perp_brief_time(cluster->seconds, brief) : "", cluster->jobs,
+         cluster->dir);
+  perp_pool *pool = &cluster->plan.pool;
+  char *script = perp_pool_printf(pool, "%s/cluster/start.sh", cluster->dir);
   const char *start = cluster_word(pool, script, "");
   int code = PERP_EXIT_OK;
   if (perp_option_given(args, "submit")) {
     const char *const argv[] = { "sh", script, NULL };
     int status = 0;
-    if (perp_process_run(c->ctx, &(perp_process){ .argv = argv }, &status) != PERP_OK)
-      code = perp_refuse(c->ctx, PERP_EXIT_INTERNAL);
+    if (perp_process_run(cluster->ctx, &(perp_process){ .argv = argv }, &status) != PERP_OK)
+      code = perp_refuse(cluster->ctx, PERP_EXIT_INTERNAL);
     else if (status != 0) {
       perp_say("error: sh %s ended with status %d", start,
                WIFEXITED(status) ? WEXITSTATUS(status) : -1);
@@ -226,7 +235,7 @@ static int cmd_cluster_run(struct cluster *c, const perp_args *args, double targ
     }
   } else
     printf("start    sh %s\n", start);
-  printf("follow   perp status %s --watch\n", cluster_word(pool, c->dir, ""));
+  printf("follow   perp status %s --watch\n", cluster_word(pool, cluster->dir, ""));
   return code;
 }
 
@@ -234,33 +243,33 @@ static int cmd_cluster(perp_ctx *ctx, const perp_args *args)
 {
   perp_study *study;
   double target;
-  struct cluster c = { .ctx = ctx, .slurm = strcmp(args->arg[0], "slurm") == 0 };
-  if (!c.slurm && strcmp(args->arg[0], "parallel") != 0)
+  struct cluster cluster = { .ctx = ctx, .slurm = strcmp(args->arg[0], "slurm") == 0 };
+  if (!cluster.slurm && strcmp(args->arg[0], "parallel") != 0)
     return perp_usage_error(args, "'%s' is neither slurm nor parallel", args->arg[0]);
   if (perp_option_given(args, "submit") && perp_option_given(args, "write-only"))
     return perp_usage_error(args,
                             "--submit and --write-only contradict each other; use one of them");
-  int status = cmd_cluster_read_numbers(&c, args, &target);
+  int status = cmd_cluster_read_numbers(&cluster, args, &target);
   if (status >= 0) return status;
   perp_args of_study = *args;
   of_study.arg[0] = args->arg[1];
-  status = perp_command_plan(ctx, &of_study, true, &study, &c.plan);
+  status = perp_command_plan(ctx, &of_study, true, &study, &cluster.plan);
   if (status >= 0) return status;
-  c.study = study;
-  c.program = perp_program_path();
+  cluster.study = study;
+  cluster.program = perp_program_path();
   char *dir = perp_command_folder(args, study);
-  if (c.plan.n == 0) {
+  if (cluster.plan.n == 0) {
     perp_say("nothing to run: every combination is excluded");
     status = PERP_EXIT_NOTHING;
-  } else if (c.program[0] == '\0' || getcwd(c.here, sizeof c.here) == NULL ||
-             perp_make_dirs(ctx, dir) != PERP_OK || realpath(dir, c.dir) == NULL) {
+  } else if (cluster.program[0] == '\0' || getcwd(cluster.here, sizeof cluster.here) == NULL ||
+             perp_make_dirs(ctx, dir) != PERP_OK || realpath(dir, cluster.dir) == NULL) {
     perp_say("error: cannot use the folder %s: %s", dir, strerror(errno));
     status = PERP_EXIT_INTERNAL;
   } else
-    status = cmd_cluster_run(&c, args, target);
-  perp_plan_free(&c.plan);
+    status = cmd_cluster_run(&cluster, args, target);
+  perp_plan_free(&cluster.plan);
   perp_study_free(study);
-  free(c.program);
+  free(cluster.program);
   free(dir);
   return status;
 }

@@ -60,14 +60,14 @@ static int read_tolerance(const perp_args *args, const char *flag, double *tol)
 static int read_programs(const perp_args *args, perp_compare *compare, const char **plugins)
 {
   int n = 0;
-  for (int i = 0; i < args->n_flags; i++) {
-    const char *name = args->flag[i].flag->name;
+  for (int flag = 0; flag < args->n_flags; flag++) {
+    const char *name = args->flag[flag].flag->name;
     if (strcmp(name, "again-plugin") == 0)
-      plugins[compare->n_again_plugins++] = args->flag[i].value;
+      plugins[compare->n_again_plugins++] = args->flag[flag].value;
     if (strcmp(name, "again-with") != 0) continue;
     if (n == 2)
       return perp_usage_error(args, "--again-with can be used at most twice: for BASE and for NEW");
-    compare->with[n++] = args->flag[i].value;
+    compare->with[n++] = args->flag[flag].value;
   }
   if (n == 1) compare->with[1] = compare->with[0];
   compare->again_plugin = plugins;

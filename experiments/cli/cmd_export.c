@@ -16,91 +16,92 @@ struct form {
   int column;
 };
 
-static void cmd_export_put_text(struct form *o, const char *s)
+static void cmd_export_put_text(struct form *form, const char *text)
 {
-  if (o->column++ > 0) putc(o->gnuplot ? ' ' : ',', o->f);
-  bool quote = o->gnuplot || strpbrk(s, ",\"\r\n") != NULL;
-  if (quote) putc('"', o->f);
-  for (; *s != '\0'; s++) {
-    if (*s == '"' && !o->gnuplot) putc('"', o->f);
-    putc(o->gnuplot && (*s == '"' || *s == '\n' || *s == '\r') ? '\'' : *s, o->f);
+  if (form->column++ > 0) putc(form->gnuplot ? ' ' : ',', form->f);
+  bool quote = form->gnuplot || strpbrk(text, ",\"\r\n") != NULL;
+  if (quote) putc('"', form->f);
+  for (; *text != '\0'; text++) {
+    if (*text == '"' && !form->gnuplot) putc('"', form->f);
+    putc(form->gnuplot && (*text == '"' || *text == '\n' || *text == '\r') ? '\'' : *text, form->f);
   }
-  if (quote) putc('"', o->f);
+  if (quote) putc('"', form->f);
 }
 
-static void put_real(struct form *o, double v)
+static void put_real(struct form *form, double v)
 {
-  if (o->column++ > 0) putc(o->gnuplot ? ' ' : ',', o->f);
+  if (form->column++ > 0) putc(form->gnuplot ? ' ' : ',', form->f);
   if (isfinite(v))
-    fprintf(o->f, "%.17g", v);
+    fprintf(form->f, "%.17g", v);
   else if (isinf(v))
-    fputs(v > 0 ? "inf" : "-inf", o->f);
-  else if (o->gnuplot)
-    fputs("NaN", o->f);
+    fputs(v > 0 ? "inf" : "-inf", form->f);
+  else if (form->gnuplot)
+    fputs("NaN", form->f);
 }
 
-static void end_row(struct form *o)
+static void end_row(struct form *form)
 {
-  putc('\n', o->f);
-  o->column = 0;
+  putc('\n', form->f);
+  form->column = 0;
 }
 
 static void write_table(const perp_ctx *ctx, perp_results *results, FILE *file, bool gnuplot)
 {
   const perp_names parts = perp_results_part_columns(results);
   const perp_study *study = results->study;
-  struct form o = { gnuplot, file, 0 };
+  struct form form = { gnuplot, file, 0 };
   if (gnuplot)
     fprintf(file,
             "# %s: one row per run, missing numbers are NaN.  Columns by name:\n#   set key "
             "autotitle columnhead; plot 'FILE' using (column(\"h\")):(column(\"err.q.max\"))\n",
             study->name);
-  cmd_export_put_text(&o, "cell");
-  cmd_export_put_text(&o, "status");
-  cmd_export_put_text(&o, "cause");
+  cmd_export_put_text(&form, "cell");
+  cmd_export_put_text(&form, "status");
+  cmd_export_put_text(&form, "cause");
   static const char *const counts[] = { "problems", "unsolved", "share", "partial", "reached" };
-  for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) cmd_export_put_text(&o, counts[k]);
-  for (int p = 0; p < study->n_params; p++) cmd_export_put_text(&o, study->kind->params[p].key);
-  for (int k = 0; k < parts.n; k++) cmd_export_put_text(&o, parts.text[k]);
-  for (int m = 0; m < study->n_metrics; m++)
-    if (!study->metric[m].timing) cmd_export_put_text(&o, study->metric[m].name);
-  for (int m = 0; m < study->n_metrics; m++)
-    for (int k = 0; study->metric[m].timing && k < 3; k++) {
+  for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) cmd_export_put_text(&form, counts[k]);
+  for (int param = 0; param < study->n_params; param++)
+    cmd_export_put_text(&form, study->kind->params[param].key);
+  for (int k = 0; k < parts.n; k++) cmd_export_put_text(&form, parts.text[k]);
+  for (int metric = 0; metric < study->n_metrics; metric++)
+    if (!study->metric[metric].timing) cmd_export_put_text(&form, study->metric[metric].name);
+  for (int metric = 0; metric < study->n_metrics; metric++)
+    for (int k = 0; study->metric[metric].timing && k < 3; k++) {
       char name[80];
-      snprintf(name, sizeof name, "%s.%s", study->metric[m].name, statistics[k]);
-      cmd_export_put_text(&o, name);
+      snprintf(name, sizeof name, "%s.%s", study->metric[metric].name, statistics[k]);
+      cmd_export_put_text(&form, name);
     }
-  end_row(&o);
+  end_row(&form);
   for (int i = 0; i < results->plan.n; i++) {
-    cmd_export_put_text(&o, results->plan.cells[i].id);
-    cmd_export_put_text(&o, perp_cell_status_names[results->record[i].status]);
-    cmd_export_put_text(&o, results->record[i].cause);
+    cmd_export_put_text(&form, results->plan.cells[i].id);
+    cmd_export_put_text(&form, perp_cell_status_names[results->record[i].status]);
+    cmd_export_put_text(&form, results->record[i].cause);
     const perp_record *rec = &results->record[i];
     const double count[] = { rec->problems, rec->unsolved, perp_record_share(rec),
                              rec->partial ? 1 : 0, rec->reached };
-    for (size_t k = 0; k < sizeof count / sizeof *count; k++) put_real(&o, count[k]);
-    for (int p = 0; p < study->n_params; p++) {
-      const perp_value *value = &results->plan.cells[i].value[p];
-      if (study->columns[p].type == PERP_COLUMN_NUMBER && gnuplot)
-        put_real(&o, perp_value_number(value));
+    for (size_t k = 0; k < sizeof count / sizeof *count; k++) put_real(&form, count[k]);
+    for (int param = 0; param < study->n_params; param++) {
+      const perp_value *value = &results->plan.cells[i].value[param];
+      if (study->columns[param].type == PERP_COLUMN_NUMBER && gnuplot)
+        put_real(&form, perp_value_number(value));
       else
-        cmd_export_put_text(&o, value->text);
+        cmd_export_put_text(&form, value->text);
     }
     for (int k = 0; k < parts.n; k++) {
       char text[PERP_TEXT_MAX + 2];
       perp_results_part(ctx, results, i, parts.text[k], text, sizeof text);
-      cmd_export_put_text(&o, text);
+      cmd_export_put_text(&form, text);
     }
-    for (int m = 0; m < study->n_metrics; m++)
-      if (!study->metric[m].timing) put_real(&o, results->record[i].value[m]);
-    for (int m = 0; m < study->n_metrics; m++) {
-      if (!study->metric[m].timing) continue;
-      const perp_quartiles quartiles = perp_results_timing(results, i, m);
-      put_real(&o, quartiles.min);
-      put_real(&o, quartiles.median);
-      put_real(&o, quartiles.max);
+    for (int metric = 0; metric < study->n_metrics; metric++)
+      if (!study->metric[metric].timing) put_real(&form, results->record[i].value[metric]);
+    for (int metric = 0; metric < study->n_metrics; metric++) {
+      if (!study->metric[metric].timing) continue;
+      const perp_quartiles quartiles = perp_results_timing(results, i, metric);
+      put_real(&form, quartiles.min);
+      put_real(&form, quartiles.median);
+      put_real(&form, quartiles.max);
     }
-    end_row(&o);
+    end_row(&form);
   }
 }
 
@@ -124,16 +125,16 @@ static void write_jsonl(const perp_results *results, FILE *file)
     perp_cell_json(&json, study, &results->plan.cells[i]);
     perp_json_close(&json, '}');
     perp_json_open(&json, "metrics", '{');
-    for (int m = 0; m < study->n_metrics; m++)
-      if (!study->metric[m].timing && !isnan(rec->value[m]))
-        perp_json_real(&json, study->metric[m].name, rec->value[m]);
+    for (int metric = 0; metric < study->n_metrics; metric++)
+      if (!study->metric[metric].timing && !isnan(rec->value[metric]))
+        perp_json_real(&json, study->metric[metric].name, rec->value[metric]);
     perp_json_close(&json, '}');
     perp_json_open(&json, "time", '{');
-    for (int m = 0; m < study->n_metrics; m++) {
-      if (!study->metric[m].timing) continue;
-      perp_json_open(&json, study->metric[m].name, '[');
-      for (int k = 0; k < rec->rounds; k++)
-        if (rec->round[m] != NULL) perp_json_real(&json, NULL, rec->round[m][k]);
+    for (int metric = 0; metric < study->n_metrics; metric++) {
+      if (!study->metric[metric].timing) continue;
+      perp_json_open(&json, study->metric[metric].name, '[');
+      for (int round = 0; round < rec->rounds; round++)
+        if (rec->round[metric] != NULL) perp_json_real(&json, NULL, rec->round[metric][round]);
       perp_json_close(&json, ']');
     }
     perp_json_close(&json, '}');

@@ -47,23 +47,23 @@ static void gradient_check(perp_ctx *ctx, const perp_gradient_run *run, double *
   }
 }
 
-static const char *gradient_body(const perp_model *m, int body, char buf[32])
+static const char *gradient_body(const perp_model *model, int body, char buf[32])
 {
-  const char *name = body >= 0 ? perp_model_body(m, body)->name : "world";
+  const char *name = body >= 0 ? perp_model_body(model, body)->name : "world";
   if (name == NULL) snprintf(buf, 32, "body %d", body);
   return name != NULL ? name : buf;
 }
 
 static void gradient_print_rows(const perp_gradient_run *run)
 {
-  const perp_gradient_report *r = &run->report;
+  const perp_gradient_report *report = &run->report;
   perp_table table;
   char a[32], b[32], margin[32];
-  if (r->n_rows == 0) return;
+  if (report->n_rows == 0) return;
   perp_table_init(&table, "lllrl");
   perp_table_row(&table, (const char *const[]){ "last step", "between", "", "margin", "acts" });
-  for (int i = 0; i < r->n_rows; i++) {
-    const perp_gradient_row *row = &r->row[i];
+  for (int i = 0; i < report->n_rows; i++) {
+    const perp_gradient_row *row = &report->row[i];
     char actuator[32] = "";
     if (row->drive >= 0) snprintf(actuator, sizeof actuator, "actuator %d", row->drive);
     const bool contact = row->body[0] >= 0 || row->body[1] >= 0;
@@ -82,21 +82,21 @@ static void gradient_print_rows(const perp_gradient_run *run)
 static void gradient_print(const perp_gradient_run *run, const perp_gradient_names *of,
                            const double *check)
 {
-  const perp_gradient_report *r = &run->report;
+  const perp_gradient_report *report = &run->report;
   const size_t rows = 2 * (size_t)run->nv;
   double largest = 1e-3;
   char value[32], other[32], h[32], t[32];
   printf("steps    %d of h = %s s from t = %s s\n", run->steps, perp_brief(run->h, h),
          perp_brief(run->t, t));
-  printf("verdict  %s", perp_gradient_verdict_name(r->worst));
+  printf("verdict  %s", perp_gradient_verdict_name(report->worst));
   const char *separator = " (";
-  for (int k = 0; k <= PERP_GRADIENT_NONE && r->steps > 1; k++)
-    if (r->counts[k] > 0) {
-      printf("%s%lld %s", separator, (long long)r->counts[k],
+  for (int k = 0; k <= PERP_GRADIENT_NONE && report->steps > 1; k++)
+    if (report->counts[k] > 0) {
+      printf("%s%lld %s", separator, (long long)report->counts[k],
              perp_gradient_verdict_name((perp_gradient_verdict)k));
       separator = ", ";
     }
-  printf("%s\n\n", r->steps > 1 ? ")" : "");
+  printf("%s\n\n", report->steps > 1 ? ")" : "");
   for (size_t i = 0; i < rows * (size_t)run->names.n; i++) largest = fmax(largest, fabs(run->D[i]));
   perp_table table;
   int left_out = 0;
@@ -125,15 +125,15 @@ static void gradient_json(const perp_gradient_run *run, const perp_gradient_name
                           const double *check)
 {
   perp_json json = { .out = stdout, .indent = true };
-  const perp_gradient_report *r = &run->report;
+  const perp_gradient_report *report = &run->report;
   const size_t rows = 2 * (size_t)run->nv;
   double *entries = perp_xalloc((size_t)of->n, sizeof *entries);
   perp_json_open(&json, NULL, '{');
   perp_json_members(&json, "h %g, t %g, steps %d, verdict %s", run->h, run->t, run->steps,
-                    perp_gradient_verdict_name(r->worst));
+                    perp_gradient_verdict_name(report->worst));
   perp_json_open(&json, "verdicts", '{');
   for (int k = 0; k <= PERP_GRADIENT_NONE; k++)
-    perp_json_int(&json, perp_gradient_verdict_name((perp_gradient_verdict)k), r->counts[k]);
+    perp_json_int(&json, perp_gradient_verdict_name((perp_gradient_verdict)k), report->counts[k]);
   perp_json_close(&json, '}');
   perp_json_open(&json, "of", '[');
   for (int i = 0; i < of->n; i++) perp_json_text(&json, NULL, of->label[i]);
@@ -154,22 +154,23 @@ static void gradient_json(const perp_gradient_run *run, const perp_gradient_name
   }
   perp_json_close(&json, ']');
   perp_json_open(&json, "rows", '[');
-  for (int i = 0; i < r->n_rows; i++)
+  for (int row = 0; row < report->n_rows; row++)
     perp_json_object(&json, NULL,
                      "cause %s, body_a %d, body_b %d, actuator %d, margin %g, acts? %d",
-                     perp_gradient_cause_name(r->row[i].cause), r->row[i].body[0],
-                     r->row[i].body[1], r->row[i].drive, r->row[i].margin, (int)r->row[i].acts);
+                     perp_gradient_cause_name(report->row[row].cause), report->row[row].body[0],
+                     report->row[row].body[1], report->row[row].drive, report->row[row].margin,
+                     (int)report->row[row].acts);
   perp_json_close(&json, ']');
   perp_json_close(&json, '}');
   putchar('\n');
   free(entries);
 }
 
-static int gradient_of(perp_ctx *ctx, const perp_args *args, const perp_model *m,
+static int gradient_of(perp_ctx *ctx, const perp_args *args, const perp_model *model,
                        perp_gradient_names *of)
 {
   const char *text = perp_args_get(args, "of");
-  if (perp_gradient_names_read(ctx, m, text != NULL ? text : "state", of) != PERP_OK)
+  if (perp_gradient_names_read(ctx, model, text != NULL ? text : "state", of) != PERP_OK)
     return perp_usage_of(ctx, args, "--of: %s", ctx->msg);
   for (int i = 0; i < of->n; i++)
     if (of->wrt[i].kind != PERP_GRADIENT_Q && of->wrt[i].kind != PERP_GRADIENT_V)

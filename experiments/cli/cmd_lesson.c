@@ -21,9 +21,9 @@ struct session {
   perp_pool pool;
 };
 
-static const char *plain(struct session *s, const char *text)
+static const char *plain(struct session *work, const char *text)
 {
-  return perp_lesson_plain(&s->pool, text);
+  return perp_lesson_plain(&work->pool, text);
 }
 
 static void wait_for_enter(void)
@@ -35,20 +35,20 @@ static void wait_for_enter(void)
 
 /* ---- the prediction ---- */
 
-static int cmd_lesson_predict(struct session *s)
+static int cmd_lesson_predict(struct session *work)
 {
-  const perp_lesson *lesson = s->l;
+  const perp_lesson *lesson = work->l;
   int64_t k = 0;
   printf("PREDICT\n");
-  perp_wrap(stdout, 2, plain(s, lesson->ask));
+  perp_wrap(stdout, 2, plain(work, lesson->ask));
   for (int i = 0; i < lesson->n_choices; i++) {
-    char *choice = perp_xprintf("%d  %s", i + 1, plain(s, lesson->choices[i]));
+    char *choice = perp_xprintf("%d  %s", i + 1, plain(work, lesson->choices[i]));
     perp_wrap(stdout, 3, choice);
     free(choice);
   }
-  const int status = perp_option_int(s->ctx, s->args, "answer", 1, lesson->n_choices, &k);
+  const int status = perp_option_int(work->ctx, work->args, "answer", 1, lesson->n_choices, &k);
   if (status >= 0) return status;
-  if (!perp_option_given(s->args, "answer") && s->talks) {
+  if (!perp_option_given(work->args, "answer") && work->talks) {
     char line[64];
     printf("  your answer [1-%d]: ", lesson->n_choices);
     fflush(stdout);
@@ -56,68 +56,68 @@ static int cmd_lesson_predict(struct session *s)
   }
   if (k > 0)
     printf("  you say: %s\n",
-           k <= lesson->n_choices ? plain(s, lesson->choices[k - 1]) : "none of these");
+           k <= lesson->n_choices ? plain(work, lesson->choices[k - 1]) : "none of these");
   printf("\n");
   return -1;
 }
 
-static void cmd_lesson_resolve(struct session *s)
+static void cmd_lesson_resolve(struct session *work)
 {
-  const perp_lesson *lesson = s->l;
+  const perp_lesson *lesson = work->l;
   char *answer = perp_xprintf("ANSWER   %d: %s", lesson->answer,
-                              plain(s, lesson->choices[lesson->answer - 1]));
+                              plain(work, lesson->choices[lesson->answer - 1]));
   perp_wrap(stdout, 0, answer);
   free(answer);
-  perp_wrap(stdout, 2, plain(s, lesson->because));
+  perp_wrap(stdout, 2, plain(work, lesson->because));
   printf("\n");
 }
 
 /* ---- what was computed ---- */
 
-static void show_results(struct session *s, perp_results *results)
+static void show_results(struct session *work, perp_results *results)
 {
   printf("RUN      %d simulations or solves\n\n", results->plan.n);
-  for (int i = 0; i < s->l->n_plots; i++) {
+  for (int plot = 0; plot < work->l->n_plots; plot++) {
     perp_lesson_figure figure;
-    perp_lesson_pick(s->ctx, &s->pool, results, &s->l->plots[i], NULL, &figure);
-    const char *picture = perp_lesson_draw(&s->pool, &figure, &s->l->plots[i]);
+    perp_lesson_pick(work->ctx, &work->pool, results, &work->l->plots[plot], NULL, &figure);
+    const char *picture = perp_lesson_draw(&work->pool, &figure, &work->l->plots[plot]);
     if (picture != NULL)
       printf("%s\n", picture);
     else
       printf("  (%s: no figure, because gnuplot is missing or there is no data)\n\n",
-             s->l->plots[i].title);
-    if (s->talks) wait_for_enter();
+             work->l->plots[plot].title);
+    if (work->talks) wait_for_enter();
   }
-  for (int i = 0; i < s->l->n_show; i++) {
+  for (int i = 0; i < work->l->n_show; i++) {
     perp_text text = { 0 };
-    perp_lesson_say(s->ctx, results, &s->l->show[i], &text);
-    perp_wrap(stdout, 2, plain(s, text.s));
+    perp_lesson_say(work->ctx, results, &work->l->show[i], &text);
+    perp_wrap(stdout, 2, plain(work, text.s));
     perp_text_free(&text);
   }
-  const perp_claim_result *claims = perp_results_claims(s->ctx, results);
-  for (int i = 0; i < results->study->n_claims; i++) {
+  const perp_claim_result *claims = perp_results_claims(work->ctx, results);
+  for (int claim = 0; claim < results->study->n_claims; claim++) {
     perp_text text = { 0 };
-    perp_text_add(&text, "%s: %s%s", perp_verdict_name(claims[i].verdict), claims[i].claim->text,
-                  perp_claim_sides(&results->pool, &claims[i]));
+    perp_text_add(&text, "%s: %s%s", perp_verdict_name(claims[claim].verdict),
+                  claims[claim].claim->text, perp_claim_sides(&results->pool, &claims[claim]));
     perp_wrap(stdout, 2, text.s);
     perp_text_free(&text);
   }
   printf("\n");
 }
 
-static void ask_exercises(struct session *s)
+static void ask_exercises(struct session *work)
 {
-  const perp_lesson *lesson = s->l;
-  for (int i = 0; i < lesson->n_exercises; i++) {
+  const perp_lesson *lesson = work->l;
+  for (int exercise = 0; exercise < lesson->n_exercises; exercise++) {
     char choice[24] = "", number[24] = "";
     if (lesson->n_exercises > 1) {
-      snprintf(number, sizeof number, " %d", i + 1);
-      if (i > 0) snprintf(choice, sizeof choice, " --exercise %d", i + 1);
+      snprintf(number, sizeof number, " %d", exercise + 1);
+      if (exercise > 0) snprintf(choice, sizeof choice, " --exercise %d", exercise + 1);
     }
     printf("EXERCISE%s\n", number);
-    perp_wrap(stdout, 2, plain(s, lesson->exercises[i].ask));
+    perp_wrap(stdout, 2, plain(work, lesson->exercises[exercise].ask));
     printf("  check your answer with: perp lesson %s%s --check '%s'\n", lesson->call, choice,
-           lesson->exercises[i].try != NULL ? "..." : "NUMBER");
+           lesson->exercises[exercise].try != NULL ? "..." : "NUMBER");
   }
 }
 
@@ -126,122 +126,125 @@ static void ask_exercises(struct session *s)
 static int list_lessons(const perp_args *args, const perp_course *course)
 {
   const bool json = perp_option_given(args, "json");
-  perp_json j = { .out = stdout, .indent = true };
-  if (json) perp_json_open(&j, NULL, '[');
+  perp_json out = { .out = stdout, .indent = true };
+  if (json) perp_json_open(&out, NULL, '[');
   for (int i = 0; i < course->n; i++) {
-    const struct perp_course_lesson *l = &course->lesson[i];
+    const struct perp_course_lesson *lesson = &course->lesson[i];
     if (json)
-      perp_json_object(&j, NULL, "name %s, title %s, minutes %d", l->name, l->title, l->minutes);
+      perp_json_object(&out, NULL, "name %s, title %s, minutes %d", lesson->name, lesson->title,
+                       lesson->minutes);
     else
-      printf("%-12s %s\n", l->name, l->title);
+      printf("%-12s %s\n", lesson->name, lesson->title);
   }
-  if (json) perp_json_close(&j, ']');
+  if (json) perp_json_close(&out, ']');
   return PERP_EXIT_OK;
 }
 
-static int cmd_lesson_failed(const struct session *s, perp_status status)
+static int cmd_lesson_failed(const struct session *work, perp_status status)
 {
-  return perp_refuse(s->ctx, status == PERP_ERR_OPTION     ? PERP_EXIT_USAGE
-                             : status == PERP_ERR_EXTERNAL ? PERP_EXIT_INFRA
-                             : status == PERP_ERR_FORMAT   ? PERP_EXIT_INPUT
-                                                           : PERP_EXIT_INTERNAL);
+  return perp_refuse(work->ctx, status == PERP_ERR_OPTION     ? PERP_EXIT_USAGE
+                                : status == PERP_ERR_EXTERNAL ? PERP_EXIT_INFRA
+                                : status == PERP_ERR_FORMAT   ? PERP_EXIT_INPUT
+                                                              : PERP_EXIT_INTERNAL);
 }
 
-static int check_answer(struct session *s, const char *answer)
+static int check_answer(struct session *work, const char *answer)
 {
   bool right;
   int64_t k = 1;
   perp_text why = { 0 };
-  const int wrong = perp_option_int(s->ctx, s->args, "exercise", 1, s->l->n_exercises, &k);
+  const int wrong = perp_option_int(work->ctx, work->args, "exercise", 1, work->l->n_exercises, &k);
   if (wrong >= 0) return wrong;
-  const perp_lesson_exercise *e = &s->l->exercises[k - 1];
-  perp_status status = perp_lesson_check(s->ctx, s->l, e, answer, s->dir, NULL, &right, &why, NULL);
+  const perp_lesson_exercise *exercise = &work->l->exercises[k - 1];
+  perp_status status = perp_lesson_check(work->ctx, work->l, exercise, answer, work->dir, NULL,
+                                         &right, &why, NULL);
   if (status != PERP_OK) {
     perp_text_free(&why);
-    return cmd_lesson_failed(s, status);
+    return cmd_lesson_failed(work, status);
   }
   printf("%s: %s\n", right ? "right" : "not yet", why.s);
-  if (!right) perp_wrap(stdout, 2, plain(s, e->hint));
-  if (right && e->because != NULL) perp_wrap(stdout, 2, plain(s, e->because));
+  if (!right) perp_wrap(stdout, 2, plain(work, exercise->hint));
+  if (right && exercise->because != NULL) perp_wrap(stdout, 2, plain(work, exercise->because));
   perp_text_free(&why);
   return right ? PERP_EXIT_OK : PERP_EXIT_FAILED;
 }
 
-static int show_step(struct session *s)
+static int show_step(struct session *work)
 {
   perp_study *study = NULL;
   perp_diag diag = { 0 };
-  if (s->l->study != NULL) study = perp_lesson_study(s->ctx, s->l, NULL, 0, &diag);
+  if (work->l->study != NULL) study = perp_lesson_study(work->ctx, work->l, NULL, 0, &diag);
   if (study == NULL || perp_kind_param(study->kind, "scene") < 0) {
     perp_diag_free(&diag);
     perp_study_free(study);
-    return perp_usage_error(s->args, "--step: lesson %s has no scene", s->l->name);
+    return perp_usage_error(work->args, "--step: lesson %s has no scene", work->l->name);
   }
   perp_plan plan;
-  perp_status status = perp_plan_make(s->ctx, study, &plan);
+  perp_status status = perp_plan_make(work->ctx, study, &plan);
   if (status == PERP_OK) {
     const perp_cell *cell = &plan.cells[0];
     const double h = cell->value[perp_kind_param(study->kind, "h")].number;
-    status = perp_lesson_step(s->ctx, cell->value[perp_kind_param(study->kind, "scene")].text,
+    status = perp_lesson_step(work->ctx, cell->value[perp_kind_param(study->kind, "scene")].text,
                               h > 0 ? h : 1e-3, stdout);
     perp_plan_free(&plan);
   }
   perp_diag_free(&diag);
   perp_study_free(study);
-  return status == PERP_OK ? PERP_EXIT_OK : cmd_lesson_failed(s, status);
+  return status == PERP_OK ? PERP_EXIT_OK : cmd_lesson_failed(work, status);
 }
 
-static int cmd_lesson_tell(struct session *s)
+static int cmd_lesson_tell(struct session *work)
 {
-  const perp_lesson *lesson = s->l;
+  const perp_lesson *lesson = work->l;
   perp_results results;
   bool ran = false;
-  if ((perp_args_get(s->args, "html") != NULL || perp_option_given(s->args, "open")) &&
+  if ((perp_args_get(work->args, "html") != NULL || perp_option_given(work->args, "open")) &&
       !perp_web_built())
-    return cmd_lesson_failed(s, perp_web_missing(s->ctx));
+    return cmd_lesson_failed(work, perp_web_missing(work->ctx));
   printf("%s\n", lesson->title);
   for (size_t i = 0; i < strlen(lesson->title); i++) putchar('=');
   printf("\n\n");
-  perp_lesson_print(&s->pool, lesson->story, stdout);
-  int status = cmd_lesson_predict(s);
+  perp_lesson_print(&work->pool, lesson->story, stdout);
+  int status = cmd_lesson_predict(work);
   if (status >= 0) return status;
   perp_status done = PERP_OK;
   if (lesson->study != NULL) {
     fflush(stdout);
-    done = perp_lesson_run(s->ctx, lesson, NULL, 0, s->dir, &results);
+    done = perp_lesson_run(work->ctx, lesson, NULL, 0, work->dir, &results);
     ran = done == PERP_OK;
-    if (ran) show_results(s, &results);
+    if (ran) show_results(work, &results);
   }
   if (done == PERP_OK && lesson->n > 0) perp_lesson_problem(lesson, stdout);
   for (int i = 0; i < lesson->n_solvers && done == PERP_OK; i++)
-    done = perp_lesson_pivots(s->ctx, lesson, lesson->solvers[i], stdout,
-                              s->talks ? wait_for_enter : NULL);
+    done = perp_lesson_pivots(work->ctx, lesson, lesson->solvers[i], stdout,
+                              work->talks ? wait_for_enter : NULL);
   if (done == PERP_OK) {
     if (lesson->n > 0) printf("\n");
-    cmd_lesson_resolve(s);
-    perp_lesson_print(&s->pool, lesson->conclusion, stdout);
-    ask_exercises(s);
-    const char *html = perp_args_get(s->args, "html");
-    bool open = perp_option_given(s->args, "open");
+    cmd_lesson_resolve(work);
+    perp_lesson_print(&work->pool, lesson->conclusion, stdout);
+    ask_exercises(work);
+    const char *html = perp_args_get(work->args, "html");
+    bool open = perp_option_given(work->args, "open");
     char *usual = perp_xprintf("lesson-%s.html", lesson->name);
     if (html == NULL && open) html = usual;
-    if (html != NULL) done = perp_lesson_page(s->ctx, lesson, ran ? &results : NULL, s->dir, html);
+    if (html != NULL)
+      done = perp_lesson_page(work->ctx, lesson, ran ? &results : NULL, work->dir, html);
     if (html != NULL && done == PERP_OK) printf("page    %s\n", html);
     if (html != NULL && open && done == PERP_OK) perp_show_page(html);
     free(usual);
   }
   if (ran) perp_results_free(&results);
-  return done == PERP_OK ? PERP_EXIT_OK : cmd_lesson_failed(s, done);
+  return done == PERP_OK ? PERP_EXIT_OK : cmd_lesson_failed(work, done);
 }
 
-static int show_notes(struct session *s)
+static int show_notes(struct session *work)
 {
-  if (s->l->notes == NULL) {
-    printf("%s has no notes for the teacher (%s/notes.md)\n", s->l->name, s->l->folder);
+  if (work->l->notes == NULL) {
+    printf("%s has no notes for the teacher (%s/notes.md)\n", work->l->name, work->l->folder);
     return PERP_EXIT_OK;
   }
-  printf("%s (%d minutes): notes for the teacher\n\n", s->l->title, s->l->minutes);
-  perp_lesson_print(&s->pool, s->l->notes, stdout);
+  printf("%s (%d minutes): notes for the teacher\n\n", work->l->title, work->l->minutes);
+  perp_lesson_print(&work->pool, work->l->notes, stdout);
   return PERP_EXIT_OK;
 }
 
@@ -256,46 +259,48 @@ static int cmd_lesson_told(perp_ctx *ctx, perp_diag *diag)
 }
 
 /* The texts of a lesson; the answers are not in them. */
-static int put_texts(const struct session *s)
+static int put_texts(const struct session *work)
 {
-  const perp_lesson *l = s->l;
-  perp_json j = { .out = stdout, .indent = true };
-  perp_json_members(&j, "{ name %s, title %s, minutes %d, story %s, conclusion %s, notes %s",
-                    l->name, l->title, l->minutes, l->story, l->conclusion, l->notes);
-  perp_json_members(&j, "predict: { ask %s", l->ask);
-  perp_json_texts(&j, "choices", l->choices, l->n_choices);
-  perp_json_members(&j, "}, exercises: [");
-  for (int i = 0; i < l->n_exercises; i++)
-    perp_json_members(&j, "{ ask %s, hint %s, try %s }", l->exercises[i].ask, l->exercises[i].hint,
-                      l->exercises[i].try);
-  perp_json_close(&j, ']');
-  perp_json_close(&j, '}');
+  const perp_lesson *lesson = work->l;
+  perp_json json = { .out = stdout, .indent = true };
+  perp_json_members(&json, "{ name %s, title %s, minutes %d, story %s, conclusion %s, notes %s",
+                    lesson->name, lesson->title, lesson->minutes, lesson->story, lesson->conclusion,
+                    lesson->notes);
+  perp_json_members(&json, "predict: { ask %s", lesson->ask);
+  perp_json_texts(&json, "choices", lesson->choices, lesson->n_choices);
+  perp_json_members(&json, "}, exercises: [");
+  for (int exercise = 0; exercise < lesson->n_exercises; exercise++)
+    perp_json_members(&json, "{ ask %s, hint %s, try %s }", lesson->exercises[exercise].ask,
+                      lesson->exercises[exercise].hint, lesson->exercises[exercise].try);
+  perp_json_close(&json, ']');
+  perp_json_close(&json, '}');
   return PERP_EXIT_OK;
 }
 
-static int run_lesson(struct session *s, const char *folder, const char *call)
+static int run_lesson(struct session *work, const char *folder, const char *call)
 {
   perp_diag diag = { 0 };
-  if (perp_lesson_read(s->ctx, folder, &diag, &s->l) != PERP_OK)
-    return cmd_lesson_told(s->ctx, &diag);
+  if (perp_lesson_read(work->ctx, folder, &diag, &work->l) != PERP_OK)
+    return cmd_lesson_told(work->ctx, &diag);
   perp_text word = { 0 };
   perp_shell_path(&word, call);
-  s->l->call = perp_pool_strdup(&s->l->pool, word.s);
+  work->l->call = perp_pool_strdup(&work->l->pool, word.s);
   perp_text_free(&word);
-  const char *keep = perp_args_get(s->args, "output"), *answer = perp_args_get(s->args, "check");
-  s->dir = keep != NULL ? perp_xstrdup(keep) : perp_temp_folder(s->ctx);
-  const int status = s->dir == NULL                        ? perp_refuse(s->ctx, PERP_EXIT_INTERNAL)
-                     : answer != NULL                      ? check_answer(s, answer)
-                     : perp_option_given(s->args, "step")  ? show_step(s)
-                     : perp_option_given(s->args, "notes") ? show_notes(s)
-                     : perp_option_given(s->args, "json")  ? put_texts(s)
-                                                           : cmd_lesson_tell(s);
+  const char *keep = perp_args_get(work->args, "output"),
+             *answer = perp_args_get(work->args, "check");
+  work->dir = keep != NULL ? perp_xstrdup(keep) : perp_temp_folder(work->ctx);
+  const int status = work->dir == NULL ? perp_refuse(work->ctx, PERP_EXIT_INTERNAL)
+                     : answer != NULL  ? check_answer(work, answer)
+                     : perp_option_given(work->args, "step")  ? show_step(work)
+                     : perp_option_given(work->args, "notes") ? show_notes(work)
+                     : perp_option_given(work->args, "json")  ? put_texts(work)
+                                                              : cmd_lesson_tell(work);
   if (keep == NULL)
-    perp_temp_remove(s->dir);
+    perp_temp_remove(work->dir);
   else
-    free(s->dir);
-  perp_lesson_free(s->l);
-  perp_pool_free(&s->pool);
+    free(work->dir);
+  perp_lesson_free(work->l);
+  perp_pool_free(&work->pool);
   return status;
 }
 
@@ -306,13 +311,13 @@ static int make_course(perp_ctx *ctx, const perp_args *args, const perp_course *
   if ((html != NULL) == (out != NULL))
     return perp_usage_error(args, "a course is written as a folder, -o DIR, or as one file, --html "
                                   "FILE: give one of them");
-  struct session s = { .ctx = ctx };
+  struct session work = { .ctx = ctx };
   char *dir = perp_temp_folder(ctx);
   if (dir == NULL) return perp_refuse(ctx, PERP_EXIT_INTERNAL);
   const perp_status status = perp_course_pages(ctx, course, dir, html != NULL ? html : out,
                                                html != NULL);
   perp_temp_remove(dir);
-  if (status != PERP_OK) return cmd_lesson_failed(&s, status);
+  if (status != PERP_OK) return cmd_lesson_failed(&work, status);
   char *index = html != NULL ? perp_xstrdup(html) : perp_xprintf("%s/index.html", out);
   printf("%s\n", index);
   if (perp_option_given(args, "open")) perp_show_page(index);
@@ -324,11 +329,11 @@ static int make_course(perp_ctx *ctx, const perp_args *args, const perp_course *
 static int find_lesson(perp_ctx *ctx, const perp_args *args, const perp_course *course)
 {
   const char *name = args->arg[0];
-  struct session s = { .ctx = ctx, .args = args, .talks = isatty(0) && isatty(1) };
+  struct session work = { .ctx = ctx, .args = args, .talks = isatty(0) && isatty(1) };
   for (int i = 0; i < course->n; i++)
     if (strcmp(course->lesson[i].name, name) == 0)
-      return run_lesson(&s, course->lesson[i].folder, name);
-  if (perp_lesson_is(name)) return run_lesson(&s, name, name);
+      return run_lesson(&work, course->lesson[i].folder, name);
+  if (perp_lesson_is(name)) return run_lesson(&work, name, name);
   if (strchr(name, '/') != NULL)
     return perp_usage_error(args,
                             "%s is not the folder of a lesson: it has no lesson.yaml (perp "

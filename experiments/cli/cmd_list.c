@@ -140,8 +140,8 @@ static void list_parts(const perp_ctx *ctx, const struct kind *kind, bool json)
   int width = kind->width;
   for (int i = 0; i < n && kind->width == 0; i++)
     if ((int)strlen(part[i].name) > width) width = (int)strlen(part[i].name);
-  perp_json j = { .out = stdout, .indent = true };
-  if (json) perp_json_open(&j, NULL, '[');
+  perp_json out = { .out = stdout, .indent = true };
+  if (json) perp_json_open(&out, NULL, '[');
   for (int i = 0; i < n; i++) {
     const struct part *p = &part[i];
     const char *what = p->path != NULL ? title_of(&pool, p->path) : p->what;
@@ -150,15 +150,15 @@ static void list_parts(const perp_ctx *ctx, const struct kind *kind, bool json)
     if (!json)
       list_line(p->name, width, what);
     else if (p->d != NULL)
-      perp_describe_json(&j, kind->kind, p->d);
+      perp_describe_json(&out, kind->kind, p->d);
     else if (p->part != NULL)
-      list_absent_json(&j, kind->kind, p->name, what, p->part, p->packages);
+      list_absent_json(&out, kind->kind, p->name, what, p->part, p->packages);
     else if (p->path != NULL)
-      perp_json_object(&j, NULL, "name %s, title %s, path %s", p->name, what, p->path);
+      perp_json_object(&out, NULL, "name %s, title %s, path %s", p->name, what, p->path);
     else
-      perp_json_object(&j, NULL, "name %s, summary %s", p->name, what);
+      perp_json_object(&out, NULL, "name %s, summary %s", p->name, what);
   }
-  if (json) perp_json_close(&j, ']');
+  if (json) perp_json_close(&out, ']');
   perp_pool_free(&pool);
 }
 
@@ -171,19 +171,20 @@ static int cmd_list(perp_ctx *ctx, const perp_args *args)
     list_parts(ctx, &kinds[k], json);
     return PERP_EXIT_OK;
   }
-  perp_json j = { .out = stdout, .indent = true };
-  if (json) perp_json_open(&j, NULL, '[');
+  perp_json out = { .out = stdout, .indent = true };
+  if (json) perp_json_open(&out, NULL, '[');
   for (int i = 0; i < N_KINDS; i++) {
     perp_pool pool = { 0 };
     struct part part[MOST];
     const int n = parts_of(ctx, &kinds[i], &pool, part);
     perp_pool_free(&pool);
     if (json)
-      perp_json_object(&j, NULL, "kind %s, count %d, summary %s", kinds[i].name, n, kinds[i].what);
+      perp_json_object(&out, NULL, "kind %s, count %d, summary %s", kinds[i].name, n,
+                       kinds[i].what);
     else
       printf("%-12s %3d  %s\n", kinds[i].name, n, kinds[i].what);
   }
-  if (json) perp_json_close(&j, ']');
+  if (json) perp_json_close(&out, ']');
   return PERP_EXIT_OK;
 }
 
@@ -333,7 +334,7 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
                               kinds[only].name, kinds[only].name);
   }
   bool json = perp_option_given(args, "json"), source = perp_option_given(args, "source");
-  perp_json j = { .out = stdout, .indent = true };
+  perp_json out = { .out = stdout, .indent = true };
   const char *names[MOST];
   int n_names = 0, found = 0;
   if (perp_scene_file_named(name)) {
@@ -342,12 +343,12 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
     if (refused >= 0) return refused;
     if (file == NULL) return perp_usage_error(args, "options are not for perp info: %s", name);
     if (source) return info_source(args, file);
-    if (json) perp_json_open(&j, NULL, '[');
+    if (json) perp_json_open(&out, NULL, '[');
     if (json)
-      perp_describe_json(&j, PERP_KIND_scene, file);
+      perp_describe_json(&out, PERP_KIND_scene, file);
     else
       info_text(PERP_KIND_scene, file);
-    if (json) perp_json_close(&j, ']');
+    if (json) perp_json_close(&out, ']');
     return PERP_EXIT_OK;
   }
   const perp_desc *scene = source ? perp_find(ctx, PERP_KIND_scene, name) : NULL;
@@ -361,9 +362,9 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
       if (source)
         return perp_usage_error(args, "only scenes have a source: %s is of kind %s", name,
                                 perp_kind_name(kinds[i].kind));
-      if (json && found == 0) perp_json_open(&j, NULL, '[');
+      if (json && found == 0) perp_json_open(&out, NULL, '[');
       if (json)
-        perp_describe_json(&j, kinds[i].kind, desc);
+        perp_describe_json(&out, kinds[i].kind, desc);
       else {
         if (found > 0) printf("\n");
         info_text(kinds[i].kind, desc);
@@ -375,8 +376,8 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
   for (int i = 0; found == 0 && !source && (optional = perp_optional_at(i)) != NULL; i++)
     if (strcmp(optional->name, name) == 0 && (only < 0 || kinds[only].kind == optional->kind)) {
       if (json) {
-        perp_json_open(&j, NULL, '[');
-        list_absent_json(&j, optional->kind, optional->name, optional->summary, optional->part,
+        perp_json_open(&out, NULL, '[');
+        list_absent_json(&out, optional->kind, optional->name, optional->summary, optional->part,
                          optional->packages);
       } else {
         printf("%s (%s)\n", optional->name, perp_kind_name(optional->kind));
@@ -387,7 +388,7 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
       found++;
     }
   if (found > 0) {
-    if (json) perp_json_close(&j, ']');
+    if (json) perp_json_close(&out, ']');
     return PERP_EXIT_OK;
   }
   perp_choose(args, "nothing is called", name, names, n_names, " (perp list shows what there is)");

@@ -40,12 +40,12 @@ static perp_status copy_folder(perp_ctx *ctx, const char *from, const char *to, 
   char *source = perp_xprintf("%s/%s", from, name), *target = perp_xprintf("%s/%s", to, name);
   DIR *dir = opendir(source);
   perp_status status = dir != NULL ? perp_make_part(ctx, to, name) : PERP_OK;
-  for (struct dirent *e; dir != NULL && status == PERP_OK && (e = readdir(dir)) != NULL;) {
-    if (e->d_name[0] == '.') continue;
+  for (struct dirent *entry; dir != NULL && status == PERP_OK && (entry = readdir(dir)) != NULL;) {
+    if (entry->d_name[0] == '.') continue;
     bool journal = strcmp(name, "journal") == 0;
-    char *a = perp_xprintf("%s/%s", source, e->d_name);
-    char *b = journal ? perp_xprintf("%s/part%03d-%s", target, k + 1, e->d_name)
-                      : perp_xprintf("%s/%s", target, e->d_name);
+    char *a = perp_xprintf("%s/%s", source, entry->d_name);
+    char *b = journal ? perp_xprintf("%s/part%03d-%s", target, k + 1, entry->d_name)
+                      : perp_xprintf("%s/%s", target, entry->d_name);
     if (journal || !perp_exists(b)) status = copy_file(ctx, a, b);
     free(a);
     free(b);

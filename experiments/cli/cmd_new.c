@@ -27,23 +27,23 @@ static char *make_word(const char *path)
 {
   perp_text word = { 0 }, out = { 0 };
   perp_shell_path(&word, path);
-  for (const char *s = word.s; *s != '\0'; s++) {
-    if (*s == '$') perp_text_put(&out, "$", 1);
-    if (*s == '#') perp_text_put(&out, "\\", 1);
-    perp_text_put(&out, s, 1);
+  for (const char *at = word.s; *at != '\0'; at++) {
+    if (*at == '$') perp_text_put(&out, "$", 1);
+    if (*at == '#') perp_text_put(&out, "\\", 1);
+    perp_text_put(&out, at, 1);
   }
   perp_text_free(&word);
   return out.s;
 }
 
-static perp_status write_one(perp_ctx *ctx, const struct words *w, const char *source,
+static perp_status write_one(perp_ctx *ctx, const struct words *words, const char *source,
                              const char *path)
 {
-  const perp_mark marks[] = { { "@NAME@", w->name },
-                              { "@IDENT@", w->ident },
-                              { "@KIND@", w->kind },
-                              { "@PERP@", w->make },
-                              { "@FILE@", w->file } };
+  const perp_mark marks[] = { { "@NAME@", words->name },
+                              { "@IDENT@", words->ident },
+                              { "@KIND@", words->kind },
+                              { "@PERP@", words->make },
+                              { "@FILE@", words->file } };
   perp_text out = { 0 };
   perp_status status = perp_template_fill(ctx, source, marks, sizeof marks / sizeof *marks, &out);
   if (status == PERP_OK && perp_exists(path))
@@ -60,13 +60,13 @@ static int cmd_new_ended(perp_status status, perp_ctx *ctx)
   return perp_refuse(ctx, status == PERP_ERR_ARG ? PERP_EXIT_USAGE : PERP_EXIT_INTERNAL);
 }
 
-static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
+static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *words)
 {
   if (args->n < 2)
     return perp_usage_error(args, "the kind of the plug-in is missing: lcp, ode, kkt, stab, "
                                   "contact, formulation, scene, metric, force or joint");
-  w->kind = args->arg[1];
-  if (perp_choose(args, "there is no template for a plug-in of kind", w->kind, kinds,
+  words->kind = args->arg[1];
+  if (perp_choose(args, "there is no template for a plug-in of kind", words->kind, kinds,
                   sizeof kinds / sizeof *kinds, "") < 0)
     return PERP_EXIT_USAGE;
   static const char *const languages[] = { "c", "python" };
@@ -74,36 +74,37 @@ static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
   if (language != NULL && perp_choose(args, "unknown language", language, languages, 2, "") < 0)
     return PERP_EXIT_USAGE;
   const bool python = language != NULL && strcmp(language, "python") == 0;
-  if (python && strcmp(w->kind, "lcp") != 0)
+  if (python && strcmp(words->kind, "lcp") != 0)
     return perp_usage_error(
         args, "a plug-in of kind %s must be written in C; Python is available for kind lcp only",
-        w->kind);
+        words->kind);
   const char *name = perp_args_get(args, "name");
   char usual[32];
-  snprintf(usual, sizeof usual, "my-%s", w->kind);
-  w->name = name != NULL ? name : usual;
-  size_t length = strlen(w->name);
+  snprintf(usual, sizeof usual, "my-%s", words->kind);
+  words->name = name != NULL ? name : usual;
+  size_t length = strlen(words->name);
   for (size_t i = 0; i <= length; i++) {
-    char c = w->name[i];
-    if (length >= sizeof w->ident || (c != '\0' && !islower((unsigned char)c) &&
-                                      (i == 0 || (!isdigit((unsigned char)c) && c != '-'))))
+    char c = words->name[i];
+    if (length >= sizeof words->ident || (c != '\0' && !islower((unsigned char)c) &&
+                                          (i == 0 || (!isdigit((unsigned char)c) && c != '-'))))
       return perp_usage_error(args, "--name must be lower-case letters, digits and '-': got '%s'",
-                              w->name);
-    w->ident[i] = c == '-' ? '_' : c;
+                              words->name);
+    words->ident[i] = c == '-' ? '_' : c;
   }
-  if (perp_find(ctx, perp_kind_of(w->kind), w->name) != NULL)
-    return perp_usage_error(args, "there is a %s '%s' already; choose another --name", w->kind,
-                            w->name);
+  if (perp_find(ctx, perp_kind_of(words->kind), words->name) != NULL)
+    return perp_usage_error(args, "there is a %s '%s' already; choose another --name", words->kind,
+                            words->name);
   const char *dir = perp_args_get(args, "output");
-  if (dir == NULL) dir = w->name;
+  if (dir == NULL) dir = words->name;
   perp_status status = perp_make_dirs(ctx, dir);
-  char *source = perp_xprintf("%s.%s", w->kind, python ? "py" : "c");
-  char *study = perp_xprintf("%s.yaml", w->kind);
-  char *target = perp_xprintf("%s.%s", w->name, python ? "py" : "c");
-  char *object = perp_xprintf("%s.%s", w->name, python ? "py" : "so");
-  w->file = object;
-  const bool element = strcmp(w->kind, "force") == 0 || strcmp(w->kind, "joint") == 0;
-  char *scene = perp_xprintf("%s-scene.yaml", w->kind), *made = perp_xprintf("%s.yaml", w->name);
+  char *source = perp_xprintf("%s.%s", words->kind, python ? "py" : "c");
+  char *study = perp_xprintf("%s.yaml", words->kind);
+  char *target = perp_xprintf("%s.%s", words->name, python ? "py" : "c");
+  char *object = perp_xprintf("%s.%s", words->name, python ? "py" : "so");
+  words->file = object;
+  const bool element = strcmp(words->kind, "force") == 0 || strcmp(words->kind, "joint") == 0;
+  char *scene = perp_xprintf("%s-scene.yaml", words->kind),
+       *made = perp_xprintf("%s.yaml", words->name);
   const char *const files[][2] = { { source, target },
                                    { study, "study.yaml" },
                                    { python ? "README-python.md" : "README.md", "README.md" },
@@ -111,7 +112,7 @@ static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
                                    { element ? scene : NULL, made } };
   for (int i = 0; i < 5 && files[i][0] != NULL && status == PERP_OK; i++) {
     char *path = perp_xprintf("%s/%s", dir, files[i][1]);
-    status = write_one(ctx, w, files[i][0], path);
+    status = write_one(ctx, words, files[i][0], path);
     free(path);
   }
   free(source);
@@ -130,7 +131,7 @@ static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
   return cmd_new_ended(status, ctx);
 }
 
-static int new_study(perp_ctx *ctx, const perp_args *args, struct words *w)
+static int new_study(perp_ctx *ctx, const perp_args *args, struct words *words)
 {
   if (args->n > 1)
     return perp_usage_error(args, "too many arguments: '%s' is not expected", args->arg[1]);
@@ -138,9 +139,9 @@ static int new_study(perp_ctx *ctx, const perp_args *args, struct words *w)
   char *usual = perp_xprintf("%s.yaml", given != NULL ? given : "my-study");
   if (file == NULL) file = usual;
   char *name = perp_base_name(file, ".yaml");
-  w->name = given != NULL ? given : name;
-  w->kind = "simulate";
-  int code = cmd_new_ended(write_one(ctx, w, "study.yaml", file), ctx);
+  words->name = given != NULL ? given : name;
+  words->kind = "simulate";
+  int code = cmd_new_ended(write_one(ctx, words, "study.yaml", file), ctx);
   perp_text path = { 0 };
   perp_shell_path(&path, file);
   if (code == PERP_EXIT_OK) perp_say("next: perp check %s, perp run %s", path.s, path.s);
@@ -159,7 +160,7 @@ static void new_scene_next(const char *file)
 }
 
 /* A scene file, and the table of events that it names. */
-static int new_scene(perp_ctx *ctx, const perp_args *args, struct words *w)
+static int new_scene(perp_ctx *ctx, const perp_args *args, struct words *words)
 {
   if (args->n > 1)
     return perp_usage_error(args, "too many arguments: '%s' is not expected", args->arg[1]);
@@ -182,14 +183,14 @@ static int new_scene(perp_ctx *ctx, const perp_args *args, struct words *w)
   const size_t n = strlen(file);
   if (n > 5 && strcmp(file + n - 5, ".yaml") == 0) dot[n - 5] = '\0';
   char *table = perp_xprintf("%s-events.csv", dot);
-  w->name = name;
-  w->kind = "scene";
+  words->name = name;
+  words->kind = "scene";
   perp_status status = n > 5 && strcmp(file + n - 5, ".yaml") == 0
                            ? PERP_OK
                            : PERP_FAIL(ctx, PERP_ERR_ARG,
                                        "the name of a scene file ends in .yaml: got %s", file);
-  if (status == PERP_OK) status = write_one(ctx, w, "scene-file.yaml", file);
-  if (status == PERP_OK) status = write_one(ctx, w, "scene-events.csv", table);
+  if (status == PERP_OK) status = write_one(ctx, words, "scene-file.yaml", file);
+  if (status == PERP_OK) status = write_one(ctx, words, "scene-events.csv", table);
   if (status == PERP_OK) new_scene_next(file);
   free(usual);
   free(name);
@@ -199,7 +200,7 @@ static int new_scene(perp_ctx *ctx, const perp_args *args, struct words *w)
 }
 
 /* The folder of a lesson. */
-static int new_lesson(perp_ctx *ctx, const perp_args *args, struct words *w)
+static int new_lesson(perp_ctx *ctx, const perp_args *args, struct words *words)
 {
   static const char *const files[][2] = { { "lesson.yaml", "lesson.yaml" },
                                           { "lesson.md", "lesson.md" },
@@ -219,12 +220,12 @@ static int new_lesson(perp_ctx *ctx, const perp_args *args, struct words *w)
                             "'-' and '_', a letter first: got '%s'",
                             name);
   else {
-    w->name = given != NULL ? given : name;
-    w->kind = "lesson";
+    words->name = given != NULL ? given : name;
+    words->kind = "lesson";
     perp_status status = perp_make_dirs(ctx, dir);
     for (int i = 0; i < 3 && status == PERP_OK; i++) {
       char *path = perp_xprintf("%s/%s", dir, files[i][1]);
-      status = write_one(ctx, w, files[i][0], path);
+      status = write_one(ctx, words, files[i][0], path);
       free(path);
     }
     perp_text folder = { 0 };
@@ -241,9 +242,9 @@ static int new_lesson(perp_ctx *ctx, const perp_args *args, struct words *w)
 static int cmd_new(perp_ctx *ctx, const perp_args *args)
 {
   char *program = perp_program_path();
-  struct words w = { .kind = "",
-                     .file = "",
-                     .make = make_word(program[0] != '\0' ? program : "perp") };
+  struct words words = { .kind = "",
+                         .file = "",
+                         .make = make_word(program[0] != '\0' ? program : "perp") };
   int (*const make)(perp_ctx *, const perp_args *,
                     struct words *) = strcmp(args->arg[0], "plugin") == 0   ? new_plugin
                                       : strcmp(args->arg[0], "study") == 0  ? new_study
@@ -254,10 +255,10 @@ static int cmd_new(perp_ctx *ctx, const perp_args *args)
   const int status = lost
                          ? perp_usage_error(args, "--from copies a scene: perp new scene --from %s",
                                             perp_args_get(args, "from"))
-                     : make != NULL ? make(ctx, args, &w)
+                     : make != NULL ? make(ctx, args, &words)
                                     : -1;
   free(program);
-  free(w.make);
+  free(words.make);
   if (status >= 0) return status;
   static const char *const what[] = { "study", "scene", "lesson", "plugin" };
   const char *close = perp_closest(args->arg[0], what, 4);

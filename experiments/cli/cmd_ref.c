@@ -14,8 +14,8 @@ static int compare_references(perp_ctx *ctx, const perp_args *args, const perp_s
 {
   int status = PERP_EXIT_OK;
   bool agree = true;
-  perp_json j = { .out = stdout, .indent = true };
-  if (json) perp_json_open(&j, NULL, '[');
+  perp_json out = { .out = stdout, .indent = true };
+  if (json) perp_json_open(&out, NULL, '[');
   int p_scene = perp_kind_param(study->kind, "scene"),
       p_end = perp_kind_param(study->kind, "t_end");
   const char *method = study->reference.method[0] != '\0' ? study->reference.method : "auto";
@@ -41,7 +41,7 @@ static int compare_references(perp_ctx *ctx, const perp_args *args, const perp_s
          both = agreement.method[0] != '\0' && agreement.with[0] != '\0';
     agree = agree && good;
     if (json)
-      perp_reference_write(&j, &request, &agreement, below);
+      perp_reference_write(&out, &request, &agreement, below);
     else if (both)
       printf("%s: %s: %s against %s differ by %.3g at %d times to %g s%s\n", scene,
              good ? "agree" : "DISAGREE", agreement.method, agreement.with, agreement.worst,
@@ -52,7 +52,7 @@ static int compare_references(perp_ctx *ctx, const perp_args *args, const perp_s
              agreement.method[0] != '\0' ? "only one reference: " : "no reference: invariants only",
              agreement.method);
   }
-  if (json) perp_json_close(&j, ']');
+  if (json) perp_json_close(&out, ']');
   free(dir);
   return status == PERP_EXIT_OK && !agree ? PERP_EXIT_REFERENCE : status;
 }

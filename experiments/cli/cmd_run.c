@@ -132,9 +132,9 @@ static int cmd_run(perp_ctx *ctx, int argc, char **argv)
   if (status < 0) status = perp_command_study(ctx, &args, &study);
   if (status >= 0) return status;
   bool asked = false;
-  for (int i = 0; i < args.n_flags; i++)
-    asked = asked || (strcmp(args.flag[i].flag->name, "set") == 0 &&
-                      strncmp(args.flag[i].value, "profile=", 8) == 0);
+  for (int flag = 0; flag < args.n_flags; flag++)
+    asked = asked || (strcmp(args.flag[flag].flag->name, "set") == 0 &&
+                      strncmp(args.flag[flag].value, "profile=", 8) == 0);
   if (study->profile != NULL && !asked && !options.quiet)
     perp_say("taking the profile %s (--set profile=NAME takes another one)", study->profile);
   char *folder = perp_command_folder(&args, study), *again = command_line(argc, argv);
@@ -247,12 +247,12 @@ static void check_json(const perp_study *study, const perp_plan *plan, const per
                     study->name, study->kind->name, study->profile, (long long)plan->combinations,
                     plan->n, plan->duplicates, study->measure.repeats);
   perp_json_open(&json, "axes", '[');
-  for (int a = 0; a < study->n_axes; a++) {
+  for (int axis = 0; axis < study->n_axes; axis++) {
     perp_json_open(&json, NULL, '{');
-    perp_json_text(&json, "name", study->kind->params[study->axes[a].param].key);
+    perp_json_text(&json, "name", study->kind->params[study->axes[axis].param].key);
     perp_json_open(&json, "values", '[');
-    for (int i = 0; i < study->axes[a].n; i++)
-      perp_json_text(&json, NULL, study->axes[a].value[i].text);
+    for (int i = 0; i < study->axes[axis].n; i++)
+      perp_json_text(&json, NULL, study->axes[axis].value[i].text);
     perp_json_close(&json, ']');
     perp_json_close(&json, '}');
   }
@@ -268,10 +268,10 @@ static void check_json(const perp_study *study, const perp_plan *plan, const per
                      perp_optional_packages(plan->absent[i].part), plan->absent[i].combinations);
   perp_json_close(&json, ']');
   perp_json_open(&json, "unused", '[');
-  for (int i = 0; i < plan->n_drops; i++)
+  for (int drop = 0; drop < plan->n_drops; drop++)
     perp_json_object(&json, NULL, "parameter %s, why %s, combinations %d",
-                     study->kind->params[plan->drops[i].param].key, plan->drops[i].why,
-                     plan->drops[i].combinations);
+                     study->kind->params[plan->drops[drop].param].key, plan->drops[drop].why,
+                     plan->drops[drop].combinations);
   perp_json_close(&json, ']');
   perp_json_int(&json, "tried", trial->n - trial->count[PERP_TRIAL_NOT]);
   trial_json(&json, "refused", trial, plan, PERP_TRIAL_REFUSED);
@@ -341,12 +341,12 @@ static int cmd_check(perp_ctx *ctx, const perp_args *args)
     printf("%s is valid: %s%s%s\n", study->file, study->name,
            study->profile != NULL ? ", profile " : "",
            study->profile != NULL ? study->profile : "");
-    for (int a = 0; a < study->n_axes; a++) {
+    for (int axis = 0; axis < study->n_axes; axis++) {
       perp_text text = { 0 };
-      perp_text_add(&text, "%-12s %3d ", study->kind->params[study->axes[a].param].key,
-                    study->axes[a].n);
-      for (int i = 0; i < study->axes[a].n; i++)
-        perp_text_add(&text, " %s", study->axes[a].value[i].text);
+      perp_text_add(&text, "%-12s %3d ", study->kind->params[study->axes[axis].param].key,
+                    study->axes[axis].n);
+      for (int i = 0; i < study->axes[axis].n; i++)
+        perp_text_add(&text, " %s", study->axes[axis].value[i].text);
       perp_wrap(stdout, 2, text.s);
       perp_text_free(&text);
     }
@@ -400,8 +400,8 @@ static void print_shards(const perp_args *args, const perp_study *study, const p
 {
   double total = 0;
   for (int i = 0; i < plan->n; i++) total += perp_cell_work(study, &plan->cells[i]);
-  perp_json j = { .out = stdout, .indent = true };
-  if (json) perp_json_open(&j, NULL, '[');
+  perp_json out = { .out = stdout, .indent = true };
+  if (json) perp_json_open(&out, NULL, '[');
   for (int k = 1; k <= n; k++) {
     int cells = 0;
     double work = 0;
@@ -410,10 +410,10 @@ static void print_shards(const perp_args *args, const perp_study *study, const p
     perp_text command = { 0 };
     perp_text_add(&command, "perp run ");
     perp_shell_path(&command, args->arg[0]);
-    for (int f = 0; f < args->n_flags; f++)
-      if (strcmp(args->flag[f].flag->name, "set") == 0) {
+    for (int flag = 0; flag < args->n_flags; flag++)
+      if (strcmp(args->flag[flag].flag->name, "set") == 0) {
         perp_text_add(&command, " --set ");
-        perp_shell_word(&command, args->flag[f].value);
+        perp_shell_word(&command, args->flag[flag].value);
       }
     char *part = perp_xprintf("%s-%d", study->name, k);
     perp_text_add(&command, " --shard %d/%d -o ", k, n);
@@ -422,7 +422,7 @@ static void print_shards(const perp_args *args, const perp_study *study, const p
     perp_plugin_arguments(&command);
     const double share = total > 0 ? work / total : 0;
     if (json)
-      perp_json_object(&j, NULL, "shard %d, cells %d, work %g, command %s", k, cells, share,
+      perp_json_object(&out, NULL, "shard %d, cells %d, work %g, command %s", k, cells, share,
                        command.s);
     else
       printf("%d runs, %.1f %% of the work: %s\n", cells, total > 0 ? 100 * work / total : 0,
@@ -430,7 +430,7 @@ static void print_shards(const perp_args *args, const perp_study *study, const p
     perp_text_free(&command);
   }
   if (json) {
-    perp_json_close(&j, ']');
+    perp_json_close(&out, ']');
     return;
   }
   printf("then: perp merge");
@@ -442,8 +442,8 @@ static void print_shards(const perp_args *args, const perp_study *study, const p
 static void print_cells(const perp_study *study, const perp_plan *plan, const perp_trial *trial,
                         bool json)
 {
-  perp_json j = { .out = stdout, .indent = true };
-  if (json) perp_json_open(&j, NULL, '[');
+  perp_json out = { .out = stdout, .indent = true };
+  if (json) perp_json_open(&out, NULL, '[');
   for (int i = 0; i < plan->n; i++) {
     const perp_cell *cell = &plan->cells[i];
     if (!json) {
@@ -453,17 +453,17 @@ static void print_cells(const perp_study *study, const perp_plan *plan, const pe
       perp_text_free(&label);
       continue;
     }
-    perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "cell", cell->id);
-    perp_cell_json(&j, study, cell);
+    perp_json_open(&out, NULL, '{');
+    perp_json_text(&out, "cell", cell->id);
+    perp_cell_json(&out, study, cell);
     if (trial->n > 0 && trial->verdict[i] == PERP_TRIAL_REFUSED)
-      perp_json_text(&j, "refused", trial->why[i]);
+      perp_json_text(&out, "refused", trial->why[i]);
     char *command = perp_command_alone(study, cell);
-    if (command != NULL) perp_json_text(&j, "command", command);
+    if (command != NULL) perp_json_text(&out, "command", command);
     free(command);
-    perp_json_close(&j, '}');
+    perp_json_close(&out, '}');
   }
-  if (json) perp_json_close(&j, ']');
+  if (json) perp_json_close(&out, ']');
 }
 
 static int cmd_plan(perp_ctx *ctx, const perp_args *args)

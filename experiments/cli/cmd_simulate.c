@@ -115,14 +115,15 @@ static void print_result(const perp_ctx *ctx, const perp_result *result)
   perp_table table;
   perp_table_init(&table, "lrlr");
   perp_table_row(&table, (const char *const[]){ "metric", "value", "unit", "comparisons" });
-  for (int i = 0; i < result->n_metrics; i++) {
-    const perp_desc *d = perp_find(ctx, PERP_KIND_metric, result->metrics[i].name);
-    if (isnan(result->metrics[i].value) || d == NULL || (d->caps & PERP_METRIC_TIMING)) continue;
+  for (int metric = 0; metric < result->n_metrics; metric++) {
+    const perp_desc *d = perp_find(ctx, PERP_KIND_metric, result->metrics[metric].name);
+    if (isnan(result->metrics[metric].value) || d == NULL || (d->caps & PERP_METRIC_TIMING))
+      continue;
     const perp_metric_desc *m = (const perp_metric_desc *)(const void *)d;
     const char *count = perp_metric_count(d->name);
     const double of = count != NULL ? perp_result_metric(result, count) : (double)NAN;
     perp_table_row(&table,
-                   (const char *const[]){ d->name, perp_brief(result->metrics[i].value, buf),
+                   (const char *const[]){ d->name, perp_brief(result->metrics[metric].value, buf),
                                           m->unit, isnan(of) ? "" : perp_brief(of, number) });
   }
   perp_table_print(&table, stdout);

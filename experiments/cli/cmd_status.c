@@ -32,14 +32,14 @@ struct rounds {
 };
 static struct rounds count_rounds(const perp_results *results)
 {
-  struct rounds n = { 0 };
+  struct rounds rounds = { 0 };
   for (int i = 0; i < results->plan.n; i++) {
-    n.done += results->record[i].rounds;
-    n.noisy += results->record[i].noisy;
+    rounds.done += results->record[i].rounds;
+    rounds.noisy += results->record[i].noisy;
     if (perp_cell_timed(results->study->kind, results->record[i].status))
-      n.wanted += results->study->measure.repeats;
+      rounds.wanted += results->study->measure.repeats;
   }
-  return n;
+  return rounds;
 }
 
 static void status_text(const perp_results *results, bool running)
@@ -102,22 +102,23 @@ static int cmd_status(perp_ctx *ctx, const perp_args *args)
     if (watch && !json && isatty(1)) printf("\033[H\033[J");
     if (json) {
       struct rounds rounds = count_rounds(&results);
-      perp_json j = { .out = stdout, .indent = true };
-      perp_json_open(&j, NULL, '{');
-      perp_json_members(&j, "dir %s, study %s, running? %d, cells %d", results.dir,
+      perp_json out = { .out = stdout, .indent = true };
+      perp_json_open(&out, NULL, '{');
+      perp_json_members(&out, "dir %s, study %s, running? %d, cells %d", results.dir,
                         results.study->name, running, results.plan.n);
-      perp_json_open(&j, "status", '{');
+      perp_json_open(&out, "status", '{');
       for (int s = 0; s < PERP_CELL_STATUSES; s++)
-        perp_json_int(&j, perp_cell_status_names[s], results.count[s]);
-      perp_json_close(&j, '}');
-      perp_json_object(&j, "timing", "rounds %d, wanted %d, noisy %d", rounds.done, rounds.wanted,
+        perp_json_int(&out, perp_cell_status_names[s], results.count[s]);
+      perp_json_close(&out, '}');
+      perp_json_object(&out, "timing", "rounds %d, wanted %d, noisy %d", rounds.done, rounds.wanted,
                        rounds.noisy);
-      perp_json_members(&j, "schema %d, ok_as_recorded %d, torn_lines %d", results.selection.schema,
-                        results.as_recorded, results.torn);
-      perp_json_open(&j, "environments", '[');
-      for (int i = 0; i < results.n_envs; i++) perp_json_text(&j, NULL, results.envs[i].id);
-      perp_json_close(&j, ']');
-      perp_json_close(&j, '}');
+      perp_json_members(&out, "schema %d, ok_as_recorded %d, torn_lines %d",
+                        results.selection.schema, results.as_recorded, results.torn);
+      perp_json_open(&out, "environments", '[');
+      for (int env = 0; env < results.n_envs; env++)
+        perp_json_text(&out, NULL, results.envs[env].id);
+      perp_json_close(&out, ']');
+      perp_json_close(&out, '}');
     } else
       status_text(&results, running);
     fflush(stdout);
@@ -169,16 +170,16 @@ static void show_json(const perp_results *results, int i)
   if (!isnan(rec->reached)) perp_json_real(&json, "reached", rec->reached);
   perp_json_bool(&json, "partial", rec->partial);
   perp_json_open(&json, "metrics", '{');
-  for (int m = 0; m < study->n_metrics; m++)
-    if (!study->metric[m].timing && !isnan(rec->value[m]))
-      perp_json_real(&json, study->metric[m].name, rec->value[m]);
+  for (int metric = 0; metric < study->n_metrics; metric++)
+    if (!study->metric[metric].timing && !isnan(rec->value[metric]))
+      perp_json_real(&json, study->metric[metric].name, rec->value[metric]);
   perp_json_close(&json, '}');
   perp_json_open(&json, "time", '{');
-  for (int m = 0; m < study->n_metrics; m++) {
-    if (!study->metric[m].timing) continue;
-    perp_quartiles quartiles = perp_results_timing(results, i, m);
+  for (int metric = 0; metric < study->n_metrics; metric++) {
+    if (!study->metric[metric].timing) continue;
+    perp_quartiles quartiles = perp_results_timing(results, i, metric);
     if (quartiles.n == 0) continue;
-    perp_json_object(&json, study->metric[m].name,
+    perp_json_object(&json, study->metric[metric].name,
                      "n %d, min %g, q1 %g, median %g, q3 %g, max %g, sd %g", quartiles.n,
                      quartiles.min, quartiles.q1, quartiles.median, quartiles.q3, quartiles.max,
                      quartiles.sd);
@@ -213,29 +214,30 @@ static void show_text(const perp_results *results, int i)
   const perp_cell *cell = &results->plan.cells[i];
   char a[32], b[32], c[32];
   printf("run %s of %s\n", cell->id, study->name);
-  for (int p = 0; p < study->n_params; p++)
-    if (cell->value[p].text[0] != '\0')
-      printf("  %-14s %s\n", study->kind->params[p].key, cell->value[p].text);
+  for (int param = 0; param < study->n_params; param++)
+    if (cell->value[param].text[0] != '\0')
+      printf("  %-14s %s\n", study->kind->params[param].key, cell->value[param].text);
   printf("status %s%s%s%s%s\n", perp_cell_status_names[rec->status], rec->reason[0] ? " (" : "",
          rec->reason, rec->reason[0] ? ")" : "", rec->interrupted ? ", interrupted" : "");
   if (rec->cause[0] != '\0') perp_wrap(stdout, 2, rec->cause);
-  for (int k = 0; k < rec->n_warnings; k++) perp_wrapf(stdout, 2, "warning: %s", rec->warning[k]);
+  for (int warning = 0; warning < rec->n_warnings; warning++)
+    perp_wrapf(stdout, 2, "warning: %s", rec->warning[warning]);
   if (rec->schema < 2 && rec->status == PERP_CELL_OK)
     printf("  ok has the older meaning (schema 1): not every problem was solved necessarily\n");
   if (rec->partial)
     printf("  partial: the values are those up to t = %s s\n", perp_brief(rec->reached, a));
-  for (int m = 0; m < study->n_metrics; m++)
-    if (!study->metric[m].timing && !isnan(rec->value[m]))
-      show_metric(&study->metric[m], perp_brief(rec->value[m], a), "");
-  for (int m = 0; m < study->n_metrics; m++) {
-    if (!study->metric[m].timing) continue;
-    perp_quartiles quartiles = perp_results_timing(results, i, m);
+  for (int metric = 0; metric < study->n_metrics; metric++)
+    if (!study->metric[metric].timing && !isnan(rec->value[metric]))
+      show_metric(&study->metric[metric], perp_brief(rec->value[metric], a), "");
+  for (int metric = 0; metric < study->n_metrics; metric++) {
+    if (!study->metric[metric].timing) continue;
+    perp_quartiles quartiles = perp_results_timing(results, i, metric);
     if (!(quartiles.n > 0 && quartiles.max > 0)) continue;
     char rounds[96] = "";
     if (quartiles.n > 1)
       snprintf(rounds, sizeof rounds, "; %s to %s in %d rounds", perp_brief(quartiles.min, b),
                perp_brief(quartiles.max, c), quartiles.n);
-    show_metric(&study->metric[m], perp_brief(quartiles.median, a), rounds);
+    show_metric(&study->metric[metric], perp_brief(quartiles.median, a), rounds);
   }
   char *series = perp_xprintf("%s/series/%s.csv", results->dir, cell->id);
   if (perp_exists(series)) printf("series %s\n", series);

@@ -24,18 +24,18 @@ typedef struct why_given {
   bool opened;
 } why_given;
 
-static void why_subject(why_given *g, const perp_request *q)
+static void why_subject(why_given *given, const perp_request *request)
 {
-  perp_request own = *q;
-  perp_why_subject *s = &g->subject;
-  s->scene = own.scene;
-  s->h = own.h;
-  s->t_end = own.t_end;
-  s->perturb = own.perturb;
-  s->equivalent = own.equivalent != NULL && own.equivalent[0] != '\0' ? own.equivalent : NULL;
+  perp_request own = *request;
+  perp_why_subject *subject = &given->subject;
+  subject->scene = own.scene;
+  subject->h = own.h;
+  subject->t_end = own.t_end;
+  subject->perturb = own.perturb;
+  subject->equivalent = own.equivalent != NULL && own.equivalent[0] != '\0' ? own.equivalent : NULL;
   for (int i = 0; i < PERP_PARTS; i++) {
     const char *text = *perp_part_text(&own, i);
-    snprintf(s->part[i], PERP_SPEC_MAX, "%s", text != NULL ? text : "");
+    snprintf(subject->part[i], PERP_SPEC_MAX, "%s", text != NULL ? text : "");
   }
 }
 
@@ -61,7 +61,7 @@ static int why_refuse(const perp_args *args, const char *const *names, const cha
   return -1;
 }
 
-static int why_problem(perp_ctx *ctx, const perp_args *args, why_given *g)
+static int why_problem(perp_ctx *ctx, const perp_args *args, why_given *given)
 {
   static const char *const refused[] = { "formulation", "ode",   "kkt",   "stab",    "contact",
                                          "engine",      "h",     "t-end", "perturb", "equivalent",
@@ -69,44 +69,45 @@ static int why_problem(perp_ctx *ctx, const perp_args *args, why_given *g)
   const char *lcp = perp_args_get(args, "lcp");
   int status = why_refuse(args, refused, "a problem");
   if (status >= 0) return status;
-  g->subject.tol = 1e-10;
-  status = perp_option_real(ctx, args, "tol", "", false, &g->subject.tol);
-  if (status < 0) status = perp_option_real(ctx, args, "tol-data", "", false, &g->subject.tol_data);
+  given->subject.tol = 1e-10;
+  status = perp_option_real(ctx, args, "tol", "", false, &given->subject.tol);
   if (status < 0)
-    status = perp_option_parsed(ctx, args, "timeout", perp_parse_duration, &g->subject.timeout);
+    status = perp_option_real(ctx, args, "tol-data", "", false, &given->subject.tol_data);
+  if (status < 0)
+    status = perp_option_parsed(ctx, args, "timeout", perp_parse_duration, &given->subject.timeout);
   if (status >= 0) return status;
   perp_spec spec;
   if (lcp != NULL && perp_spec_parse(ctx, PERP_KIND_lcp, lcp, &spec) != PERP_OK)
     return perp_usage_of(ctx, args, "--lcp: %s", ctx->msg);
   if (lcp != NULL) perp_spec_free(&spec);
-  snprintf(g->subject.part[PERP_PART_LCP], PERP_SPEC_MAX, "%s", lcp != NULL ? lcp : "");
-  g->subject.equilibrate = perp_option_given(args, "equilibrate");
-  g->subject.path = args->arg[0];
-  const perp_status read = perp_lcp_read(ctx, args->arg[0], &g->problem);
+  snprintf(given->subject.part[PERP_PART_LCP], PERP_SPEC_MAX, "%s", lcp != NULL ? lcp : "");
+  given->subject.equilibrate = perp_option_given(args, "equilibrate");
+  given->subject.path = args->arg[0];
+  const perp_status read = perp_lcp_read(ctx, args->arg[0], &given->problem);
   if (read != PERP_OK) return perp_refuse(ctx, perp_exit_of(read));
-  g->subject.problem = &g->problem;
+  given->subject.problem = &given->problem;
   return -1;
 }
 
-static int why_cell(perp_ctx *ctx, const perp_args *args, why_given *g)
+static int why_cell(perp_ctx *ctx, const perp_args *args, why_given *given)
 {
   static const char *const refused[] = { "formulation", "ode",         "kkt",      "lcp",
                                          "stab",        "contact",     "engine",   "h",
                                          "t-end",       "tol",         "perturb",  "equivalent",
                                          "seed",        "equilibrate", "tol-data", NULL };
   int status = why_refuse(args, refused, "a run of a study, which has its own");
-  if (status < 0) status = perp_results_open(ctx, args->arg[0], &g->results);
+  if (status < 0) status = perp_results_open(ctx, args->arg[0], &given->results);
   if (status >= 0) return status;
-  g->opened = true;
-  const perp_study *study = g->results.study;
-  const int at = perp_command_cell(args, &g->results.plan, args->arg[1]);
+  given->opened = true;
+  const perp_study *study = given->results.study;
+  const int at = perp_command_cell(args, &given->results.plan, args->arg[1]);
   if (at < 0) return PERP_EXIT_USAGE;
-  const perp_cell *cell = &g->results.plan.cells[at];
-  g->subject.timeout = study->limits.timeout;
-  g->subject.memory = study->limits.memory;
+  const perp_cell *cell = &given->results.plan.cells[at];
+  given->subject.timeout = study->limits.timeout;
+  given->subject.memory = study->limits.memory;
   if (study->kind == &perp_kind_simulate) {
-    const perp_request q = perp_kind_simulate_request(cell);
-    why_subject(g, &q);
+    const perp_request request = perp_kind_simulate_request(cell);
+    why_subject(given, &request);
     return -1;
   }
   if (study->kind != &perp_kind_lcp) {
@@ -116,32 +117,32 @@ static int why_cell(perp_ctx *ctx, const perp_args *args, why_given *g)
   const int problem = perp_kind_param(study->kind, "problem"),
             lcp = perp_kind_param(study->kind, "lcp"), tol = perp_kind_param(study->kind, "tol");
   const perp_status made = perp_kind_lcp_problem(ctx, study, cell->value[problem].text,
-                                                 &g->problem);
+                                                 &given->problem);
   if (made != PERP_OK) return perp_refuse(ctx, perp_exit_of(made));
-  g->subject.problem = &g->problem;
-  g->subject.path = cell->value[problem].text;
-  g->subject.tol = cell->value[tol].number;
-  snprintf(g->subject.part[PERP_PART_LCP], PERP_SPEC_MAX, "%s", cell->value[lcp].text);
+  given->subject.problem = &given->problem;
+  given->subject.path = cell->value[problem].text;
+  given->subject.tol = cell->value[tol].number;
+  snprintf(given->subject.part[PERP_PART_LCP], PERP_SPEC_MAX, "%s", cell->value[lcp].text);
   return -1;
 }
 
-static int why_scene(perp_ctx *ctx, const perp_args *args, why_given *g)
+static int why_scene(perp_ctx *ctx, const perp_args *args, why_given *given)
 {
   static const char *const refused[] = { "equilibrate", "tol-data", NULL };
   int status = why_refuse(args, refused, "a simulation");
-  if (status < 0) status = perp_command_request(ctx, args, &g->request);
+  if (status < 0) status = perp_command_request(ctx, args, &given->request);
   if (status >= 0) return status;
-  why_subject(g, &g->request.q);
-  g->subject.timeout = g->request.timeout;
+  why_subject(given, &given->request.q);
+  given->subject.timeout = given->request.timeout;
   return -1;
 }
 
 /* --limit METRIC=VALUE, any number of them. */
 static int why_limits(perp_ctx *ctx, const perp_args *args, perp_why_limits *limits)
 {
-  for (int i = 0; i < args->n_flags; i++) {
-    if (strcmp(args->flag[i].flag->name, "limit") != 0) continue;
-    const char *text = args->flag[i].value, *equals = strchr(text, '=');
+  for (int flag = 0; flag < args->n_flags; flag++) {
+    if (strcmp(args->flag[flag].flag->name, "limit") != 0) continue;
+    const char *text = args->flag[flag].value, *equals = strchr(text, '=');
     const size_t n = equals != NULL ? (size_t)(equals - text) : 0;
     double value;
     if (n == 0 || n >= PERP_NAME_MAX || perp_parse_real(ctx, equals + 1, "", &value) != PERP_OK ||
@@ -161,7 +162,7 @@ static int why_limits(perp_ctx *ctx, const perp_args *args, perp_why_limits *lim
 
 static int cmd_why(perp_ctx *ctx, const perp_args *args)
 {
-  why_given g = { 0 };
+  why_given given = { 0 };
   perp_why_limits limits = { 0 };
   perp_why_report report = { 0 };
   double within = WITHIN, memory = 0;
@@ -169,22 +170,22 @@ static int cmd_why(perp_ctx *ctx, const perp_args *args)
   if (status < 0) status = perp_option_parsed(ctx, args, "within", perp_parse_duration, &within);
   if (status < 0) status = perp_option_parsed(ctx, args, "memory", perp_parse_size, &memory);
   if (status < 0)
-    status = args->n == 2                   ? why_cell(ctx, args, &g)
-             : why_is_problem(args->arg[0]) ? why_problem(ctx, args, &g)
-                                            : why_scene(ctx, args, &g);
+    status = args->n == 2                   ? why_cell(ctx, args, &given)
+             : why_is_problem(args->arg[0]) ? why_problem(ctx, args, &given)
+                                            : why_scene(ctx, args, &given);
   if (status < 0) {
-    if (memory > 0) g.subject.memory = memory;
-    const perp_status done = perp_why(ctx, &g.subject, &limits, within, &report);
+    if (memory > 0) given.subject.memory = memory;
+    const perp_status done = perp_why(ctx, &given.subject, &limits, within, &report);
     if (done == PERP_OK) {
-      (perp_option_given(args, "json") ? perp_why_json : perp_why_print)(&g.subject, &report,
+      (perp_option_given(args, "json") ? perp_why_json : perp_why_print)(&given.subject, &report,
                                                                          stdout);
       status = !report.failed || report.fixed ? PERP_EXIT_OK : PERP_EXIT_FAILED;
     } else
       status = perp_refuse(ctx, perp_exit_of(done));
     perp_why_free(&report);
   }
-  if (g.opened) perp_results_free(&g.results);
-  perp_lcp_problem_free(&g.problem);
+  if (given.opened) perp_results_free(&given.results);
+  perp_lcp_problem_free(&given.problem);
   return status;
 }
 

@@ -16,9 +16,9 @@ int perp_command_study(perp_ctx *ctx, const perp_args *args, perp_study **study)
 {
   const char *set[PERP_ARGS_MAX], *profile = NULL;
   int n_set = 0;
-  for (int i = 0; i < args->n_flags; i++) {
-    const char *value = args->flag[i].value;
-    if (strcmp(args->flag[i].flag->name, "set") != 0) continue;
+  for (int flag = 0; flag < args->n_flags; flag++) {
+    const char *value = args->flag[flag].value;
+    if (strcmp(args->flag[flag].flag->name, "set") != 0) continue;
     if (strncmp(value, "profile=", 8) == 0)
       profile = value + 8;
     else

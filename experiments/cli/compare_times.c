@@ -66,27 +66,27 @@ static bool compare_times_usable(const perp_record *rec, int m, int k)
 }
 
 /* What base (side 0) or now (side 1) says of the k-th cell that is compared. */
-static const perp_record *record_of(const struct times *t, int k, int side)
+static const perp_record *record_of(const struct times *times, int k, int side)
 {
-  const perp_compare *compare = t->c;
-  const int cell = t->of[k].cell;
+  const perp_compare *compare = times->c;
+  const int cell = times->of[k].cell;
   return side == 0 ? &compare->base.record[compare->a[cell]]
                    : &compare->now.record[compare->b[cell]];
 }
 
 /* The pace that one round in twenty exceeds; 0 when a round has none. */
-static double best_pace(const struct times *t)
+static double best_pace(const struct times *times)
 {
-  double *pace = perp_xalloc((size_t)t->said->rounds + 1, sizeof *pace), best = 0;
+  double *pace = perp_xalloc((size_t)times->said->rounds + 1, sizeof *pace), best = 0;
   int n = 0;
   bool all = true;
-  for (int k = 0; k < t->n; k++)
+  for (int k = 0; k < times->n; k++)
     for (int side = 0; side < 2; side++) {
-      const perp_record *rec = record_of(t, k, side);
-      for (int i = 0; i < rec->rounds; i++) {
-        if (!compare_times_usable(rec, t->m[side], i)) continue;
-        all = all && rec->round_pace[i] > 0;
-        pace[n++] = rec->round_pace[i];
+      const perp_record *rec = record_of(times, k, side);
+      for (int round = 0; round < rec->rounds; round++) {
+        if (!compare_times_usable(rec, times->m[side], round)) continue;
+        all = all && rec->round_pace[round] > 0;
+        pace[n++] = rec->round_pace[round];
       }
     }
   if (all && n > 0) {
@@ -102,15 +102,15 @@ static double best_pace(const struct times *t)
 static int rounds_of(const perp_record *rec, int m, double pace, double *out, double *log_pace)
 {
   int n = 0, quiet = 0;
-  for (int k = 0; k < rec->rounds; k++)
-    quiet += compare_times_usable(rec, m, k) && rec->round_pace[k] <= quiet_pace * pace;
+  for (int round = 0; round < rec->rounds; round++)
+    quiet += compare_times_usable(rec, m, round) && rec->round_pace[round] <= quiet_pace * pace;
   double *paces = perp_xalloc((size_t)rec->rounds + 1, sizeof *paces);
-  for (int k = 0; k < rec->rounds; k++) {
-    if (!compare_times_usable(rec, m, k) ||
-        (pace > 0 && quiet >= 2 && rec->round_pace[k] > quiet_pace * pace))
+  for (int round = 0; round < rec->rounds; round++) {
+    if (!compare_times_usable(rec, m, round) ||
+        (pace > 0 && quiet >= 2 && rec->round_pace[round] > quiet_pace * pace))
       continue;
-    paces[n] = pace > 0 ? rec->round_pace[k] : 1;
-    out[n] = rec->round[m][k] / paces[n];
+    paces[n] = pace > 0 ? rec->round_pace[round] : 1;
+    out[n] = rec->round[m][round] / paces[n];
     n++;
   }
   if (n > 0) {
@@ -121,73 +121,73 @@ static int rounds_of(const perp_record *rec, int m, double pace, double *out, do
   return n;
 }
 
-static void compare_times_gather(struct times *t)
+static void compare_times_gather(struct times *times)
 {
-  const perp_compare *compare = t->c;
+  const perp_compare *compare = times->c;
   size_t room = 1;
-  t->of = perp_xalloc((size_t)compare->n + 1, sizeof *t->of);
+  times->of = perp_xalloc((size_t)compare->n + 1, sizeof *times->of);
   for (int k = 0; k < compare->n; k++) {
     const perp_record *x = &compare->base.record[compare->a[k]],
                       *y = &compare->now.record[compare->b[k]];
     if (x->status != y->status || !perp_cell_whole(x->status)) continue;
     if (compare->again == 0 && (x->rounds == 0 || y->rounds == 0)) continue;
     room += (size_t)(x->rounds + y->rounds);
-    t->said->rounds += x->rounds + y->rounds;
-    t->said->noisy += x->noisy + y->noisy;
-    t->of[t->n++].cell = k;
+    times->said->rounds += x->rounds + y->rounds;
+    times->said->noisy += x->noisy + y->noisy;
+    times->of[times->n++].cell = k;
   }
-  t->member = perp_xalloc((size_t)t->n + 1, sizeof *t->member);
-  double *next = t->numbers = perp_xalloc(room, sizeof *next), pace = best_pace(t);
-  t->said->paced = pace > 0;
+  times->member = perp_xalloc((size_t)times->n + 1, sizeof *times->member);
+  double *next = times->numbers = perp_xalloc(room, sizeof *next), pace = best_pace(times);
+  times->said->paced = pace > 0;
   int kept = 0;
-  for (int k = 0; k < t->n; k++) {
-    struct cell_times of = { .cell = t->of[k].cell };
+  for (int k = 0; k < times->n; k++) {
+    struct cell_times of = { .cell = times->of[k].cell };
     double before = 0, after = 0;
     of.pair.base = next;
-    next += of.pair.n = rounds_of(record_of(t, k, 0), t->m[0], pace, next, &before);
+    next += of.pair.n = rounds_of(record_of(times, k, 0), times->m[0], pace, next, &before);
     of.pair.now = next;
-    next += of.pair.m = rounds_of(record_of(t, k, 1), t->m[1], pace, next, &after);
+    next += of.pair.m = rounds_of(record_of(times, k, 1), times->m[1], pace, next, &after);
     of.log_pace = after - before;
-    if ((of.pair.n > 0 && of.pair.m > 0) || compare->again > 0) t->of[kept++] = of;
+    if ((of.pair.n > 0 && of.pair.m > 0) || compare->again > 0) times->of[kept++] = of;
   }
-  t->n = kept;
+  times->n = kept;
 }
 
 /* Most rounds of one of the two runs are noisy. */
-static bool compare_times_busy(const struct times *t)
+static bool compare_times_busy(const struct times *times)
 {
   int rounds[2] = { 0 }, noisy[2] = { 0 };
-  for (int k = 0; k < t->n; k++)
+  for (int k = 0; k < times->n; k++)
     for (int side = 0; side < 2; side++) {
-      rounds[side] += record_of(t, k, side)->rounds;
-      noisy[side] += record_of(t, k, side)->noisy;
+      rounds[side] += record_of(times, k, side)->rounds;
+      noisy[side] += record_of(times, k, side)->noisy;
     }
   return 2 * noisy[0] > rounds[0] || 2 * noisy[1] > rounds[1];
 }
 
 /* Only what may be a finding needs an interval. */
-static int draws_for(const struct times *t, const perp_shift *shift)
+static int draws_for(const struct times *times, const perp_shift *shift)
 {
-  const double far = 1 + t->c->time_tol;
+  const double far = 1 + times->c->time_tol;
   return shift->ratio > far || shift->ratio < 1 / far ? DRAWS : 0;
 }
 
-static perp_status shift_of_rounds(const struct times *t, const int *member, int n,
+static perp_status shift_of_rounds(const struct times *times, const int *member, int n,
                                    perp_shift *shift)
 {
-  const double level = t->said->paced ? 0.25 : 0;
+  const double level = times->said->paced ? 0.25 : 0;
   perp_pair *pair = perp_xalloc((size_t)n + 1, sizeof *pair);
   double *pace = perp_xalloc((size_t)n + 1, sizeof *pace);
   int timed = 0;
   for (int k = 0; k < n; k++) {
-    const struct cell_times *of = &t->of[member[k]];
+    const struct cell_times *of = &times->of[member[k]];
     if (of->pair.n == 0 || of->pair.m == 0) continue;
     pair[timed] = of->pair;
     pace[timed++] = of->log_pace;
   }
-  perp_status status = perp_shift_of(t->c->ctx, pair, timed, level, 0, shift);
-  if (status == PERP_OK && draws_for(t, shift) > 0)
-    status = perp_shift_of(t->c->ctx, pair, timed, level, DRAWS, shift);
+  perp_status status = perp_shift_of(times->c->ctx, pair, timed, level, 0, shift);
+  if (status == PERP_OK && draws_for(times, shift) > 0)
+    status = perp_shift_of(times->c->ctx, pair, timed, level, DRAWS, shift);
   gsl_sort(pace, 1, (size_t)timed);
   double unsure = exp(distrust * fabs(timed > 0 ? pace[timed / 2] : 0));
   shift->lo /= unsure;
@@ -199,29 +199,31 @@ static perp_status shift_of_rounds(const struct times *t, const int *member, int
 
 /* ---- blocks: both programs in turn ---- */
 
-static perp_status shift_of_blocks(const struct times *t, const int *member, int n,
+static perp_status shift_of_blocks(const struct times *times, const int *member, int n,
                                    perp_shift *shift)
 {
   perp_blocks_of_cell *cell = perp_xalloc((size_t)n + 1, sizeof *cell);
   int timed = 0;
   for (int k = 0; k < n; k++) {
-    const struct cell_times *of = &t->of[member[k]];
+    const struct cell_times *of = &times->of[member[k]];
     if (of->n_blocks > 0) cell[timed++] = (perp_blocks_of_cell){ of->n_blocks, of->block };
   }
-  perp_status status = perp_shift_of_blocks(t->c->ctx, cell, timed, DRAWS, shift);
+  perp_status status = perp_shift_of_blocks(times->c->ctx, cell, timed, DRAWS, shift);
   free(cell);
   return status;
 }
 
 /* base, now, now, base: a machine that becomes slower steadily is not in the ratio. */
-static perp_status time_block(struct times *t, const perp_program program[2], struct cell_times *of)
+static perp_status time_block(struct times *times, const perp_program program[2],
+                              struct cell_times *of)
 {
   static const int turn[4] = { 0, 1, 1, 0 };
-  const char *id = t->c->base.plan.cells[t->c->a[of->cell]].id;
+  const char *id = times->c->base.plan.cells[times->c->a[of->cell]].id;
   double time[4], pace[4], sum = 0;
   bool paced = true;
   for (int k = 0; k < 4; k++) {
-    PERP_TRY(perp_program_time(t->c->ctx, &program[turn[k]], id, t->metric, &time[k], &pace[k]));
+    PERP_TRY(
+        perp_program_time(times->c->ctx, &program[turn[k]], id, times->metric, &time[k], &pace[k]));
     paced = paced && pace[k] > 0;
   }
   for (int k = 0; k < 4; k++)
@@ -230,22 +232,22 @@ static perp_status time_block(struct times *t, const perp_program program[2], st
   return PERP_OK;
 }
 
-static perp_status time_again(struct times *t, const perp_program program[2])
+static perp_status time_again(struct times *times, const perp_program program[2])
 {
-  int cells = 0, blocks = t->c->again;
-  for (int k = 0; k < t->n; k++) cells += t->of[k].again;
+  int cells = 0, blocks = times->c->again;
+  for (int k = 0; k < times->n; k++) cells += times->of[k].again;
   if (cells == 0) return PERP_OK;
   if (blocks == 0) blocks = (BLOCKS_ENOUGH + cells - 1) / cells;
-  if (t->c->again == 0 && blocks < BLOCKS_LEAST) blocks = BLOCKS_LEAST;
-  if (t->c->again == 0 && blocks > BLOCKS_MOST) blocks = BLOCKS_MOST;
+  if (times->c->again == 0 && blocks < BLOCKS_LEAST) blocks = BLOCKS_LEAST;
+  if (times->c->again == 0 && blocks > BLOCKS_MOST) blocks = BLOCKS_MOST;
   perp_say("timing %d run(s) again, both programs in turn, %d times each (--as-recorded avoids it)",
            cells, 2 * blocks);
   /* the blocks of a cell are spread over the whole time */
   for (int i = 0; i < blocks; i++)
-    for (int k = 0; k < t->n; k++)
-      if (t->of[k].again) PERP_TRY(time_block(t, program, &t->of[k]));
-  t->said->retimed = cells;
-  t->said->blocks = blocks;
+    for (int k = 0; k < times->n; k++)
+      if (times->of[k].again) PERP_TRY(time_block(times, program, &times->of[k]));
+  times->said->retimed = cells;
+  times->said->blocks = blocks;
   return PERP_OK;
 }
 
@@ -254,85 +256,85 @@ static perp_status time_again(struct times *t, const perp_program program[2])
 /* Look at all cells, at those of each value of each axis, and at each cell alone. */
 typedef perp_status group_fn(struct times *t, const char *where, const int *member, int n);
 
-static perp_status each_group(struct times *t, group_fn *look)
+static perp_status each_group(struct times *times, group_fn *look)
 {
-  const perp_compare *compare = t->c;
+  const perp_compare *compare = times->c;
   const perp_study *study = compare->base.study;
-  for (int k = 0; k < t->n; k++) t->member[k] = k;
-  if (t->n > 0 && (!t->said->busy || compare->again > 0))
-    PERP_TRY(look(t, "all runs", t->member, t->n));
-  for (int a = 0; a < study->n_axes; a++)
-    for (int v = 0; v < study->axes[a].n; v++) {
-      int p = study->axes[a].param, members = 0;
-      for (int k = 0; k < t->n; k++)
-        if (strcmp(compare->base.plan.cells[compare->a[t->of[k].cell]].value[p].text,
-                   study->axes[a].value[v].text) == 0)
-          t->member[members++] = k;
+  for (int k = 0; k < times->n; k++) times->member[k] = k;
+  if (times->n > 0 && (!times->said->busy || compare->again > 0))
+    PERP_TRY(look(times, "all runs", times->member, times->n));
+  for (int axis = 0; axis < study->n_axes; axis++)
+    for (int v = 0; v < study->axes[axis].n; v++) {
+      int p = study->axes[axis].param, members = 0;
+      for (int k = 0; k < times->n; k++)
+        if (strcmp(compare->base.plan.cells[compare->a[times->of[k].cell]].value[p].text,
+                   study->axes[axis].value[v].text) == 0)
+          times->member[members++] = k;
       char where[256];
       snprintf(where, sizeof where, "%s = %s", study->kind->params[p].key,
-               study->axes[a].value[v].text);
-      if (members > 1 && members < t->n) PERP_TRY(look(t, where, t->member, members));
+               study->axes[axis].value[v].text);
+      if (members > 1 && members < times->n) PERP_TRY(look(times, where, times->member, members));
     }
-  for (int k = 0; k < t->n; k++) { /* one cell alone: the rank tests ask for many rounds */
-    char *where = perp_compare_name(compare, t->of[k].cell);
-    perp_status status = look(t, where, &k, 1);
+  for (int k = 0; k < times->n; k++) { /* one cell alone: the rank tests ask for many rounds */
+    char *where = perp_compare_name(compare, times->of[k].cell);
+    perp_status status = look(times, where, &k, 1);
     free(where);
     PERP_TRY(status);
   }
   return PERP_OK;
 }
 
-static void compare_times_report(struct times *t, const char *where, const perp_shift *shift,
+static void compare_times_report(struct times *times, const char *where, const perp_shift *shift,
                                  int verdict)
 {
   if (verdict == 0) return;
   bool slower = verdict > 0;
   char what[160];
   snprintf(what, sizeof what, "%s %.2f times %s (99 %% interval %.2f ... %.2f, %d run%s)",
-           t->metric, slower ? shift->ratio : 1 / shift->ratio, slower ? "slower" : "faster",
+           times->metric, slower ? shift->ratio : 1 / shift->ratio, slower ? "slower" : "faster",
            slower ? shift->lo : 1 / shift->hi, slower ? shift->hi : 1 / shift->lo, shift->pairs,
            shift->pairs == 1 ? "" : "s");
-  perp_compare_finding(t->c, PERP_FINDING_TIME, slower, where, what, 1, shift->ratio);
+  perp_compare_finding(times->c, PERP_FINDING_TIME, slower, where, what, 1, shift->ratio);
 }
 
-static perp_status judge_rounds(struct times *t, const char *where, const int *member, int n)
+static perp_status judge_rounds(struct times *times, const char *where, const int *member, int n)
 {
   perp_shift shift;
-  PERP_TRY(shift_of_rounds(t, member, n, &shift));
-  compare_times_report(t, where, &shift, perp_shift_verdict(&shift, t->c->time_tol));
+  PERP_TRY(shift_of_rounds(times, member, n, &shift));
+  compare_times_report(times, where, &shift, perp_shift_verdict(&shift, times->c->time_tol));
   return PERP_OK;
 }
 
 /* A finding, or a group that comes near one. */
-static perp_status compare_times_suspicious(struct times *t, const int *member, int n, bool *is)
+static perp_status compare_times_suspicious(struct times *times, const int *member, int n, bool *is)
 {
-  const double near = 1 + t->c->time_tol / 2;
+  const double near = 1 + times->c->time_tol / 2;
   perp_shift shift;
-  PERP_TRY(shift_of_rounds(t, member, n, &shift));
-  *is = perp_shift_verdict(&shift, t->c->time_tol) != 0 ||
+  PERP_TRY(shift_of_rounds(times, member, n, &shift));
+  *is = perp_shift_verdict(&shift, times->c->time_tol) != 0 ||
         (n > 1 && (shift.ratio > near || shift.ratio < 1 / near));
   return PERP_OK;
 }
 
-static perp_status compare_times_suspect(struct times *t, const char *where, const int *member,
+static perp_status compare_times_suspect(struct times *times, const char *where, const int *member,
                                          int n)
 {
   (void)where;
-  bool is = t->c->again > 0;
-  if (!is) PERP_TRY(compare_times_suspicious(t, member, n, &is));
-  int sample = n > GROUP_SAMPLE && t->c->again == 0 ? GROUP_SAMPLE : n;
-  for (int k = 0; is && k < sample; k++) t->of[member[(int64_t)k * n / sample]].again = true;
+  bool is = times->c->again > 0;
+  if (!is) PERP_TRY(compare_times_suspicious(times, member, n, &is));
+  int sample = n > GROUP_SAMPLE && times->c->again == 0 ? GROUP_SAMPLE : n;
+  for (int k = 0; is && k < sample; k++) times->of[member[(int64_t)k * n / sample]].again = true;
   return PERP_OK;
 }
 
-static perp_status judge_blocks(struct times *t, const char *where, const int *member, int n)
+static perp_status judge_blocks(struct times *times, const char *where, const int *member, int n)
 {
   perp_shift shift;
-  bool is = t->c->again > 0;
-  if (!is) PERP_TRY(compare_times_suspicious(t, member, n, &is));
+  bool is = times->c->again > 0;
+  if (!is) PERP_TRY(compare_times_suspicious(times, member, n, &is));
   if (!is && n > 1) return PERP_OK;
-  PERP_TRY(shift_of_blocks(t, member, n, &shift));
-  compare_times_report(t, where, &shift, perp_shift_verdict(&shift, t->c->time_tol));
+  PERP_TRY(shift_of_blocks(times, member, n, &shift));
+  compare_times_report(times, where, &shift, perp_shift_verdict(&shift, times->c->time_tol));
   return PERP_OK;
 }
 
@@ -365,30 +367,31 @@ static perp_status times_programs(perp_compare *compare, perp_program program[2]
   return status;
 }
 
-static perp_status compare_times_judge(struct times *t)
+static perp_status compare_times_judge(struct times *times)
 {
-  perp_compare *compare = t->c;
+  perp_compare *compare = times->c;
   perp_program program[2];
   if (compare->as_recorded || (compare->again == 0 && !compare->fails[PERP_FINDING_TIME])) {
-    snprintf(t->said->why_not, sizeof t->said->why_not, "%s",
+    snprintf(times->said->why_not, sizeof times->said->why_not, "%s",
              compare->as_recorded ? "--as-recorded" : "time is not in --fail-on");
-    return each_group(t, judge_rounds);
+    return each_group(times, judge_rounds);
   }
   if (compare->with[0] == NULL) {
-    perp_status known = perp_compare_line(compare, &t->said->how);
-    snprintf(t->said->why_not, sizeof t->said->why_not, "%s",
+    perp_status known = perp_compare_line(compare, &times->said->how);
+    snprintf(times->said->why_not, sizeof times->said->why_not, "%s",
              known == PERP_OK ? "no program was named (--again-with)" : compare->ctx->msg);
-    return each_group(t, judge_rounds);
+    return each_group(times, judge_rounds);
   }
   perp_status status = times_programs(compare, program);
   if (status != PERP_OK) return status;
-  status = each_group(t, compare_times_suspect);
-  if (status == PERP_OK) status = time_again(t, program);
-  if (status == PERP_OK) status = each_group(t, judge_blocks);
+  status = each_group(times, compare_times_suspect);
+  if (status == PERP_OK) status = time_again(times, program);
+  if (status == PERP_OK) status = each_group(times, judge_blocks);
   perp_shift all;
-  for (int k = 0; k < t->n; k++) t->member[k] = k;
-  if (status == PERP_OK && compare->again > 0) status = shift_of_blocks(t, t->member, t->n, &all);
-  if (status == PERP_OK && compare->again > 0) t->said->ratio = all.ratio;
+  for (int k = 0; k < times->n; k++) times->member[k] = k;
+  if (status == PERP_OK && compare->again > 0)
+    status = shift_of_blocks(times, times->member, times->n, &all);
+  if (status == PERP_OK && compare->again > 0) times->said->ratio = all.ratio;
   perp_program_free(&program[0]);
   perp_program_free(&program[1]);
   return status;
@@ -397,26 +400,26 @@ static perp_status compare_times_judge(struct times *t)
 perp_status perp_compare_times(perp_compare *compare, perp_time_comparison *said)
 {
   *said = (perp_time_comparison){ .ratio = (double)NAN };
-  struct times t = { .c = compare, .said = said };
-  t.m[0] = time_metric(&compare->base, compare->again == 0);
-  if (t.m[0] < 0) return PERP_OK;
-  t.metric = compare->base.study->metric[t.m[0]].name;
-  t.m[1] = perp_results_metric(&compare->now, t.metric);
-  if (t.m[1] < 0) return PERP_OK;
-  compare_times_gather(&t);
-  for (int k = 0; k < t.n; k++) t.member[k] = k;
+  struct times times = { .c = compare, .said = said };
+  times.m[0] = time_metric(&compare->base, compare->again == 0);
+  if (times.m[0] < 0) return PERP_OK;
+  times.metric = compare->base.study->metric[times.m[0]].name;
+  times.m[1] = perp_results_metric(&compare->now, times.metric);
+  if (times.m[1] < 0) return PERP_OK;
+  compare_times_gather(&times);
+  for (int k = 0; k < times.n; k++) times.member[k] = k;
   perp_shift all;
-  perp_status status = shift_of_rounds(&t, t.member, t.n, &all);
+  perp_status status = shift_of_rounds(&times, times.member, times.n, &all);
   said->ratio = all.ratio;
   /* without a pace the clock runs as fast as a machine that has other work: that is common to all
    * cells, and only what changed against it says something about a solver */
-  said->busy = !said->paced && compare_times_busy(&t);
-  for (int k = 0; said->busy && isfinite(all.ratio) && k < t.n; k++)
-    for (int i = 0; i < t.of[k].pair.m; i++)
-      t.numbers[t.of[k].pair.now - t.numbers + i] /= all.ratio;
-  if (status == PERP_OK) status = compare_times_judge(&t);
-  free(t.of);
-  free(t.member);
-  free(t.numbers);
+  said->busy = !said->paced && compare_times_busy(&times);
+  for (int k = 0; said->busy && isfinite(all.ratio) && k < times.n; k++)
+    for (int i = 0; i < times.of[k].pair.m; i++)
+      times.numbers[times.of[k].pair.now - times.numbers + i] /= all.ratio;
+  if (status == PERP_OK) status = compare_times_judge(&times);
+  free(times.of);
+  free(times.member);
+  free(times.numbers);
   return status;
 }

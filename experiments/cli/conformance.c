@@ -76,12 +76,13 @@ static char *contract_program(const char *kind)
   return found;
 }
 
-static void run_program(const char *program, const char *plugin, double seconds, struct outcome *o)
+static void run_program(const char *program, const char *plugin, double seconds,
+                        struct outcome *outcome)
 {
-  *o = (struct outcome){ 0 };
+  *outcome = (struct outcome){ 0 };
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    snprintf(o->ended, sizeof o->ended, "pipe: %s", strerror(errno));
+    snprintf(outcome->ended, sizeof outcome->ended, "pipe: %s", strerror(errno));
     return;
   }
   fflush(NULL);
@@ -102,43 +103,43 @@ static void run_program(const char *program, const char *plugin, double seconds,
   double until = perp_clock_wall() + seconds;
   bool killed = false, output = true;
   while (output) {
-    struct pollfd p = { .fd = ends[0], .events = POLLIN };
+    struct pollfd pollfd = { .fd = ends[0], .events = POLLIN };
     double left = until - perp_clock_wall();
     if (left <= 0 && !killed) {
       killed = true;
       kill(-pid, SIGKILL);
       kill(pid, SIGKILL);
     }
-    if (poll(&p, 1, left > 0 ? (int)(1000 * left) + 1 : 1000) <= 0) continue;
+    if (poll(&pollfd, 1, left > 0 ? (int)(1000 * left) + 1 : 1000) <= 0) continue;
     char buffer[4096];
     ssize_t n = read(ends[0], buffer, sizeof buffer);
-    if (n > 0) perp_text_put(&o->text, buffer, (size_t)n);
+    if (n > 0) perp_text_put(&outcome->text, buffer, (size_t)n);
     output = n > 0 || (n < 0 && errno == EINTR);
   }
   close(ends[0]);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   if (killed)
-    snprintf(o->ended, sizeof o->ended, "stopped after %g s", seconds);
+    snprintf(outcome->ended, sizeof outcome->ended, "stopped after %g s", seconds);
   else if (WIFSIGNALED(status))
-    snprintf(o->ended, sizeof o->ended, "crashed: signal %d (%s)", WTERMSIG(status),
+    snprintf(outcome->ended, sizeof outcome->ended, "crashed: signal %d (%s)", WTERMSIG(status),
              strsignal(WTERMSIG(status)));
   else if (WEXITSTATUS(status) == 99)
-    snprintf(o->ended, sizeof o->ended, "returned no result");
+    snprintf(outcome->ended, sizeof outcome->ended, "returned no result");
   else if (WEXITSTATUS(status) != 0)
-    snprintf(o->ended, sizeof o->ended, "ended with status %d", WEXITSTATUS(status));
+    snprintf(outcome->ended, sizeof outcome->ended, "ended with status %d", WEXITSTATUS(status));
   else
-    o->complete = true;
+    outcome->complete = true;
 }
 
 struct tally {
   int held, failed, skipped;
 };
 
-static const char *next_line(const char *s)
+static const char *next_line(const char *text)
 {
-  s += strcspn(s, "\n");
-  return *s == '\n' ? s + 1 : s;
+  text += strcspn(text, "\n");
+  return *text == '\n' ? text + 1 : text;
 }
 
 /* A line of what the tests said, about one plug-in. */
@@ -149,46 +150,50 @@ struct check {
 };
 
 /* One line of TAP about the plug-in `name`: "ok 12 - NAME: what", "not ok ...", "# SKIP". */
-static bool conformance_about(const char *line, const char *name, struct check *c)
+static bool conformance_about(const char *line, const char *name, struct check *check)
 {
   const bool good = strncmp(line, "ok ", 3) == 0;
   if (!good && strncmp(line, "not ok ", 7) != 0) return false;
   const char *dash = strstr(line, " - ");
   const size_t end = strcspn(line, "\n");
   if (dash == NULL || (size_t)(dash - line) > end) return false;
-  *c = (struct check){ line, dash + 3, (int)(line + end - dash) - 3, good, false };
-  c->skipped = good && memmem(c->what, (size_t)c->length, "# SKIP", 6) != NULL;
+  *check = (struct check){ line, dash + 3, (int)(line + end - dash) - 3, good, false };
+  check->skipped = good && memmem(check->what, (size_t)check->length, "# SKIP", 6) != NULL;
   /* with one plug-in in the file every check is its own; names in front tell several apart */
-  return name == NULL ||
-         (strncmp(c->what, name, strlen(name)) == 0 && strchr(": ", c->what[strlen(name)]) != NULL);
+  return name == NULL || (strncmp(check->what, name, strlen(name)) == 0 &&
+                          strchr(": ", check->what[strlen(name)]) != NULL);
 }
 
-static bool next_check(const struct outcome *o, const char *name, struct check *c)
+static bool next_check(const struct outcome *outcome, const char *name, struct check *check)
 {
-  const char *s = c->line != NULL ? next_line(c->line) : o->text.s;
-  for (; s != NULL && *s != '\0'; s = next_line(s))
-    if (conformance_about(s, name, c)) return true;
+  const char *at = check->line != NULL ? next_line(check->line) : outcome->text.s;
+  for (; at != NULL && *at != '\0'; at = next_line(at))
+    if (conformance_about(at, name, check)) return true;
   return false;
 }
 
-static void conformance_count(const struct outcome *o, const char *name, struct tally *t)
+static void conformance_count(const struct outcome *outcome, const char *name, struct tally *tally)
 {
-  *t = (struct tally){ 0 };
-  for (struct check c = { 0 }; next_check(o, name, &c);)
-    *(c.skipped ? &t->skipped : c.good ? &t->held : &t->failed) += 1;
+  *tally = (struct tally){ 0 };
+  for (struct check check = { 0 }; next_check(outcome, name, &check);)
+    *(check.skipped ? &tally->skipped : check.good ? &tally->held : &tally->failed) += 1;
 }
 
-static void print_checks(const struct outcome *o, const char *name, bool verbose)
+static void print_checks(const struct outcome *outcome, const char *name, bool verbose)
 {
-  for (struct check c = { 0 }; next_check(o, name, &c);) {
-    if (c.good && !verbose) continue;
-    printf("    %-8s %.*s\n", c.skipped ? "skipped" : c.good ? "held" : "FAILED", c.length, c.what);
+  for (struct check check = { 0 }; next_check(outcome, name, &check);) {
+    if (check.good && !verbose) continue;
+    printf("    %-8s %.*s\n",
+           check.skipped ? "skipped"
+           : check.good  ? "held"
+                         : "FAILED",
+           check.length, check.what);
     /* figures stand before the line or behind it, in comments; the place in the tests says little
      * here */
-    for (const char *k = next_line(c.line); !c.good && *k == '#'; k = next_line(k))
-      if (strncmp(k, "# failed at", 11) != 0) {
+    for (const char *at = next_line(check.line); !check.good && *at == '#'; at = next_line(at))
+      if (strncmp(at, "# failed at", 11) != 0) {
         fputs("             ", stdout);
-        fwrite(k, 1, strcspn(k, "\n"), stdout);
+        fwrite(at, 1, strcspn(at, "\n"), stdout);
         putchar('\n');
       }
   }
@@ -203,8 +208,8 @@ static void print_options(const perp_desc *desc)
   }
 }
 
-static void print_passport(perp_kind kind, const perp_desc *desc, const struct outcome *o,
-                           const char *name, const struct tally *t, bool verbose)
+static void print_passport(perp_kind kind, const perp_desc *desc, const struct outcome *outcome,
+                           const char *name, const struct tally *tally, bool verbose)
 {
   char caps[512];
   perp_capabilities(kind, desc->caps, caps, sizeof caps);
@@ -213,19 +218,20 @@ static void print_passport(perp_kind kind, const perp_desc *desc, const struct o
   if (desc->equation != NULL) printf("    equation %s\n", desc->equation);
   printf("    declares %s\n", caps[0] != '\0' ? caps : "nothing beyond its kind");
   print_options(desc);
-  printf("    checked  %d, held %d, failed %d, skipped %d\n", t->held + t->failed + t->skipped,
-         t->held, t->failed, t->skipped);
-  print_checks(o, name, verbose);
-  if (!o->complete) {
-    printf("    FAILED   the tests did not reach their end: %s\n", o->ended);
+  printf("    checked  %d, held %d, failed %d, skipped %d\n",
+         tally->held + tally->failed + tally->skipped, tally->held, tally->failed, tally->skipped);
+  print_checks(outcome, name, verbose);
+  if (!outcome->complete) {
+    printf("    FAILED   the tests did not reach their end: %s\n", outcome->ended);
     const char *last = "";
-    for (const char *s = o->text.s; s != NULL && *s != '\0'; s = next_line(s)) last = s;
+    for (const char *at = outcome->text.s; at != NULL && *at != '\0'; at = next_line(at)) last = at;
     if (*last != '\0') printf("             last line: %.*s\n", (int)strcspn(last, "\n"), last);
   }
 }
 
 static void json_passport(perp_json *json, perp_kind kind, const perp_desc *desc,
-                          const struct outcome *o, const char *name, const struct tally *t)
+                          const struct outcome *outcome, const char *name,
+                          const struct tally *tally)
 {
   perp_json_open(json, NULL, '{');
   char caps[512];
@@ -233,13 +239,13 @@ static void json_passport(perp_json *json, perp_kind kind, const perp_desc *desc
   perp_json_members(json,
                     "kind %s, name %s, declares %s, tested? %d, held %d, failed %d, skipped %d, "
                     "complete? %d, ended %s",
-                    perp_kind_name(kind), desc->name, caps, true, t->held, t->failed, t->skipped,
-                    o->complete, !o->complete ? o->ended : "");
+                    perp_kind_name(kind), desc->name, caps, true, tally->held, tally->failed,
+                    tally->skipped, outcome->complete, !outcome->complete ? outcome->ended : "");
   perp_json_open(json, "failures", '[');
-  for (struct check c = { 0 }; next_check(o, name, &c);) {
+  for (struct check check = { 0 }; next_check(outcome, name, &check);) {
     char text[512];
-    if (c.good) continue;
-    snprintf(text, sizeof text, "%.*s", c.length, c.what);
+    if (check.good) continue;
+    snprintf(text, sizeof text, "%.*s", check.length, check.what);
     perp_json_text(json, NULL, text);
   }
   perp_json_close(json, ']');
@@ -248,9 +254,9 @@ static void json_passport(perp_json *json, perp_kind kind, const perp_desc *desc
 
 int perp_conformance(double seconds, bool json, bool verbose)
 {
-  perp_json j = { .out = stdout, .indent = true };
+  perp_json out = { .out = stdout, .indent = true };
   bool all_held = true, missing = false;
-  if (json) perp_json_open(&j, NULL, '[');
+  if (json) perp_json_open(&out, NULL, '[');
   const perp_plugin_file *file;
   for (int i = 0; (file = perp_plugin_file_at(i)) != NULL; i++) {
     if (!json) printf("%s, interface version %d\n", file->path, file->content->abi);
@@ -277,18 +283,18 @@ int perp_conformance(double seconds, bool json, bool verbose)
         free(program);
       }
       const struct outcome *o = &outcome[plugin->kind];
-      struct tally t = { 0 };
+      struct tally tally = { 0 };
       const char *name = of_kind[plugin->kind] > 1 ? plugin->d->name : NULL;
-      conformance_count(o, name, &t);
-      all_held = all_held && t.failed == 0 && t.held > 0 && o->complete;
+      conformance_count(o, name, &tally);
+      all_held = all_held && tally.failed == 0 && tally.held > 0 && o->complete;
       if (json)
-        json_passport(&j, plugin->kind, plugin->d, o, name, &t);
+        json_passport(&out, plugin->kind, plugin->d, o, name, &tally);
       else
-        print_passport(plugin->kind, plugin->d, o, name, &t, verbose);
+        print_passport(plugin->kind, plugin->d, o, name, &tally, verbose);
     }
     for (int k = 0; k < PERP_KIND_COUNT; k++)
       if (ran[k]) perp_text_free(&outcome[k].text);
   }
-  if (json) perp_json_close(&j, ']');
+  if (json) perp_json_close(&out, ']');
   return missing ? PERP_EXIT_USAGE : all_held ? PERP_EXIT_OK : PERP_EXIT_FAILED;
 }

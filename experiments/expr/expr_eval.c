@@ -136,17 +136,17 @@ static perp_value expr_aggregate(const perp_expr *expr, const perp_scope *scope)
   double *y = perp_xalloc((size_t)scope->rows, sizeof *y),
          *x = perp_xalloc((size_t)scope->rows, sizeof *x);
   int n = 0;
-  for (int r = 0; r < scope->rows; r++) {
-    if (scope->counts != NULL && !scope->counts(scope->user, r) && expr->op != OP_COUNT) continue;
-    if (expr->arg[2] != NULL && !perp_expr_true(expr->arg[2], scope, r)) continue;
+  for (int row = 0; row < scope->rows; row++) {
+    if (scope->counts != NULL && !scope->counts(scope->user, row) && expr->op != OP_COUNT) continue;
+    if (expr->arg[2] != NULL && !perp_expr_true(expr->arg[2], scope, row)) continue;
     if (expr->op == OP_COUNT) {
       n++;
       continue;
     }
-    perp_value v = perp_expr_eval(expr->arg[0], scope, r);
+    perp_value v = perp_expr_eval(expr->arg[0], scope, row);
     if (v.type != PERP_VALUE_NUMBER) continue;
     if (expr->op == OP_SLOPE) {
-      perp_value u = perp_expr_eval(expr->arg[1], scope, r);
+      perp_value u = perp_expr_eval(expr->arg[1], scope, row);
       if (u.type != PERP_VALUE_NUMBER) continue;
       x[n] = u.number;
     }
@@ -204,10 +204,10 @@ static perp_value expr_call(const perp_expr *expr, const perp_scope *scope, int 
   if (expr->call->of == NULL)
     return perp_expr_eval(expr->item[perp_expr_true(expr->item[0], scope, row) ? 1 : 2], scope,
                           row);
-  for (int i = 0; i < expr->n_items; i++) {
-    perp_value value = perp_expr_eval(expr->item[i], scope, row);
+  for (int item = 0; item < expr->n_items; item++) {
+    perp_value value = perp_expr_eval(expr->item[item], scope, row);
     if (value.type != PERP_VALUE_NUMBER) return missing;
-    x[i] = value.number;
+    x[item] = value.number;
   }
   return expr_number(expr->call->of(x, expr->n_items));
 }
@@ -235,8 +235,8 @@ perp_value perp_expr_eval(const perp_expr *expr, const perp_scope *scope, int ro
   case OP_NE:
     return expr_truth(!expr_equal(arg[0], arg[1], scope, row));
   case OP_IN:
-    for (int i = 0; i < expr->n_items; i++)
-      if (expr_equal(arg[0], expr->item[i], scope, row)) return expr_truth(true);
+    for (int item = 0; item < expr->n_items; item++)
+      if (expr_equal(arg[0], expr->item[item], scope, row)) return expr_truth(true);
     return expr_truth(false);
   case OP_AND:
     return expr_truth(perp_expr_true(arg[0], scope, row) && perp_expr_true(arg[1], scope, row));
@@ -298,7 +298,7 @@ bool perp_expr_mentions(const perp_expr *expr, int column)
   if (expr->op == OP_COLUMN) return expr->column == column;
   for (int i = 0; i < 3; i++)
     if (perp_expr_mentions(expr->arg[i], column)) return true;
-  for (int i = 0; i < expr->n_items; i++)
-    if (perp_expr_mentions(expr->item[i], column)) return true;
+  for (int item = 0; item < expr->n_items; item++)
+    if (perp_expr_mentions(expr->item[item], column)) return true;
   return false;
 }

@@ -42,35 +42,35 @@ static jet jet_product(jet a, jet b)
 }
 
 /* y = a - b floor(a / b), min and max: pieces, each as smooth as it is inside */
-static jet jet_of_many(const jets *s, const perp_expr *expr)
+static jet jet_of_many(const jets *work, const perp_expr *expr)
 {
   const char *name = expr->call->name;
-  jet a = jet_of(s, expr->item[0]);
+  jet a = jet_of(work, expr->item[0]);
   if (strcmp(name, "atan2") == 0) {
-    const jet b = jet_of(s, expr->item[1]);
+    const jet b = jet_of(work, expr->item[1]);
     const double r2 = a.x * a.x + b.x * b.x, d = (a.d * b.x - a.x * b.d) / r2;
     const double turn = a.dd * b.x - a.x * b.dd, grow = 2 * (a.x * a.d + b.x * b.d);
     return (jet){ atan2(a.x, b.x), d, (turn - d * grow) / r2 };
   }
   if (strcmp(name, "mod") == 0) {
-    const jet b = jet_of(s, expr->item[1]);
+    const jet b = jet_of(work, expr->item[1]);
     const double n = floor(a.x / b.x);
     return (jet){ a.x - b.x * n, a.d - b.d * n, a.dd - b.dd * n };
   }
-  for (int i = 1; i < expr->n_items; i++) {
-    const jet b = jet_of(s, expr->item[i]);
+  for (int item = 1; item < expr->n_items; item++) {
+    const jet b = jet_of(work, expr->item[item]);
     if (strcmp(name, "min") == 0 ? b.x < a.x : b.x > a.x) a = b;
   }
   return a;
 }
 
-static jet jet_call(const jets *s, const perp_expr *expr)
+static jet jet_call(const jets *work, const perp_expr *expr)
 {
   const char *name = expr->call->name;
   if (expr->call->of == NULL)
-    return jet_of(s, expr->item[perp_expr_true(expr->item[0], s->scope, s->row) ? 1 : 2]);
-  if (expr->call->least != 1 || expr->call->most != 1) return jet_of_many(s, expr);
-  const jet u = jet_of(s, expr->item[0]);
+    return jet_of(work, expr->item[perp_expr_true(expr->item[0], work->scope, work->row) ? 1 : 2]);
+  if (expr->call->least != 1 || expr->call->most != 1) return jet_of_many(work, expr);
+  const jet u = jet_of(work, expr->item[0]);
   const double x = u.x, f = expr->call->of(&x, 1), c = 1 - x * x;
   if (strcmp(name, "sqrt") == 0) return jet_chain(u, f, 0.5 / f, -0.25 / (f * x));
   if (strcmp(name, "sin") == 0) return jet_chain(u, f, cos(x), -f);
@@ -86,19 +86,19 @@ static jet jet_call(const jets *s, const perp_expr *expr)
   return jet_constant(f); /* floor, ceil: steps */
 }
 
-static jet jet_of(const jets *s, const perp_expr *expr)
+static jet jet_of(const jets *work, const perp_expr *expr)
 {
-  if (expr->op == OP_COLUMN && expr->column == s->column)
-    return (jet){ perp_expr_eval(expr, s->scope, s->row).number, 1, 0 };
-  if (!perp_expr_mentions(expr, s->column)) {
-    const perp_value v = perp_expr_eval(expr, s->scope, s->row);
+  if (expr->op == OP_COLUMN && expr->column == work->column)
+    return (jet){ perp_expr_eval(expr, work->scope, work->row).number, 1, 0 };
+  if (!perp_expr_mentions(expr, work->column)) {
+    const perp_value v = perp_expr_eval(expr, work->scope, work->row);
     return jet_constant(v.type == PERP_VALUE_NUMBER ? v.number : (double)NAN);
   }
-  if (expr->op == OP_CALL) return jet_call(s, expr);
-  const jet a = jet_of(s, expr->arg[0]);
+  if (expr->op == OP_CALL) return jet_call(work, expr);
+  const jet a = jet_of(work, expr->arg[0]);
   if (expr->op == OP_NEGATE) return (jet){ -a.x, -a.d, -a.dd };
   if (expr->arg[1] == NULL) return jet_constant((double)NAN);
-  const jet b = jet_of(s, expr->arg[1]);
+  const jet b = jet_of(work, expr->arg[1]);
   switch (expr->op) {
   case OP_ADD:
     return (jet){ a.x + b.x, a.d + b.d, a.dd + b.dd };
@@ -113,7 +113,7 @@ static jet jet_of(const jets *s, const perp_expr *expr)
     return y;
   }
   case OP_POW: {
-    const bool varies = perp_expr_mentions(expr->arg[1], s->column);
+    const bool varies = perp_expr_mentions(expr->arg[1], work->column);
     const double value = pow(a.x, b.x);
     if (!varies) {
       const double n = b.x, first = n == 0 ? 0 : n * pow(a.x, n - 1);
@@ -131,8 +131,8 @@ static jet jet_of(const jets *s, const perp_expr *expr)
 void perp_expr_derivatives(const perp_expr *expr, const perp_scope *scope, int row, int column,
                            double y[3])
 {
-  const jets s = { scope, row, column };
-  const jet x = jet_of(&s, expr);
+  const jets work = { scope, row, column };
+  const jet x = jet_of(&work, expr);
   y[0] = x.x, y[1] = x.d, y[2] = x.dd;
 }
 
@@ -166,19 +166,19 @@ void perp_expr_write(const perp_expr *expr, const perp_scope *scope, int column,
     return;
   case OP_CALL:
     perp_text_add(out, "%s(", expr->call->name);
-    for (int i = 0; i < expr->n_items; i++) {
-      if (i > 0) perp_text_add(out, ", ");
-      perp_expr_write(expr->item[i], scope, column, out);
+    for (int item = 0; item < expr->n_items; item++) {
+      if (item > 0) perp_text_add(out, ", ");
+      perp_expr_write(expr->item[item], scope, column, out);
     }
     perp_text_add(out, ")");
     return;
   case OP_IN: /* one comparison after the other */
     perp_text_add(out, "(");
-    for (int i = 0; i < expr->n_items; i++) {
-      perp_text_add(out, i > 0 ? " or (" : "(");
+    for (int item = 0; item < expr->n_items; item++) {
+      perp_text_add(out, item > 0 ? " or (" : "(");
       perp_expr_write(expr->arg[0], scope, column, out);
       perp_text_add(out, " == ");
-      perp_expr_write(expr->item[i], scope, column, out);
+      perp_expr_write(expr->item[item], scope, column, out);
       perp_text_add(out, ")");
     }
     perp_text_add(out, ")");

@@ -51,18 +51,18 @@ static const struct symbol {
 };
 enum { N_SYMBOLS = sizeof symbols / sizeof *symbols };
 
-static int unit_text_word(const char *s)
+static int unit_text_word(const char *text)
 {
   int n = 0;
-  while (isalnum((unsigned char)s[n]) || s[n] == '_') n++;
-  return isalpha((unsigned char)s[0]) ? n : 0;
+  while (isalnum((unsigned char)text[n]) || text[n] == '_') n++;
+  return isalpha((unsigned char)text[0]) ? n : 0;
 }
 
-static const struct symbol *unit_text_symbol(const char *s)
+static const struct symbol *unit_text_symbol(const char *text)
 {
-  const int n = unit_text_word(s);
+  const int n = unit_text_word(text);
   for (int i = 0; i < N_SYMBOLS && n > 0; i++)
-    if ((int)strlen(symbols[i].name) == n && strncmp(symbols[i].name, s, (size_t)n) == 0)
+    if ((int)strlen(symbols[i].name) == n && strncmp(symbols[i].name, text, (size_t)n) == 0)
       return &symbols[i];
   return NULL;
 }
@@ -80,8 +80,9 @@ static bool unit_text_free(const perp_scope *scope, const char *s)
   if (unit_text_symbol(s) == NULL || s[n + (int)strspn(s + n, " \t")] == '(' || s[n] == '.' ||
       s[n] == ':')
     return false;
-  for (int i = 0; scope != NULL && i < scope->n_columns; i++)
-    if (strncmp(scope->columns[i].name, s, (size_t)n) == 0 && scope->columns[i].name[n] == '\0')
+  for (int column = 0; scope != NULL && column < scope->n_columns; column++)
+    if (strncmp(scope->columns[column].name, s, (size_t)n) == 0 &&
+        scope->columns[column].name[n] == '\0')
       return false;
   return true;
 }
@@ -146,54 +147,55 @@ static const char *unit_text_group(const char *s, const perp_scope *scope, perp_
 }
 
 /* What follows the first factor.  sign: -1 where a "/" stands before all of it. */
-static const char *unit_text_factors(const char *s, const perp_scope *scope, int sign, bool inside,
-                                     perp_unit_text *unit)
+static const char *unit_text_factors(const char *text, const perp_scope *scope, int sign,
+                                     bool inside, perp_unit_text *unit)
 {
-  while (s != NULL) {
-    const char *at = s + strspn(s, " \t"),
+  while (text != NULL) {
+    const char *at = text + strspn(text, " \t"),
                *next = at + 1 + (*at != '\0' ? strspn(at + 1, " \t") : 0);
-    const bool tight = at == s && next == at + 1;
-    if (at > s && unit_text_free(scope == NULL || scope->arithmetic ? NULL : scope, at)) {
-      s = unit_text_factor(at, sign, unit);
+    const bool tight = at == text && next == at + 1;
+    if (at > text && unit_text_free(scope == NULL || scope->arithmetic ? NULL : scope, at)) {
+      text = unit_text_factor(at, sign, unit);
     } else if (*at == '*' && (tight || inside) && unit_text_free(scope, next)) {
-      s = unit_text_factor(next, sign, unit);
+      text = unit_text_factor(next, sign, unit);
     } else if (*at == '/' && *next == '(' && !inside) {
       const char *end = unit_text_group(next, scope, unit);
-      if (end == NULL) return s;
-      s = end;
+      if (end == NULL) return text;
+      text = end;
     } else if (*at == '/' && unit_text_word(next) > 0) {
       const bool is = unit_text_symbol(next) != NULL;
       const int n = unit_text_word(next);
       const bool call = next[n + (int)strspn(next + n, " \t")] == '(';
-      if (call || !(tight ? is : unit_text_free(scope, next))) return s;
-      s = unit_text_factor(next, -sign, unit);
+      if (call || !(tight ? is : unit_text_free(scope, next))) return text;
+      text = unit_text_factor(next, -sign, unit);
     } else {
-      return s;
+      return text;
     }
   }
   return NULL;
 }
 
-const char *perp_unit_text_read(const char *s, const perp_scope *scope, perp_unit_text *unit)
+const char *perp_unit_text_read(const char *text, const perp_scope *scope, perp_unit_text *unit)
 {
-  const char *at = s + strspn(s, " \t");
+  const char *at = text + strspn(text, " \t");
   const bool one = at[0] == '1' && at[1] == '/';
   unit->factors = 0;
   unit->wrong = NULL;
   memset(unit->of, 0, sizeof unit->of);
   if (unit_text_word(at) > 0) {
     at = unit_text_factor(at, 1, unit);
-  } else if ((one && (at > s || scope == NULL)) || (at[0] == '/' && at == s && scope != NULL)) {
+  } else if ((one && (at > text || scope == NULL)) ||
+             (at[0] == '/' && at == text && scope != NULL)) {
     const char *next = at + (one ? 2 : 1);
     if (*next == '(') {
       at = unit_text_group(next, scope, unit);
-      if (at == NULL) return s;
+      if (at == NULL) return text;
     } else {
-      if (!(one ? unit_text_symbol(next) != NULL : unit_text_free(scope, next))) return s;
+      if (!(one ? unit_text_symbol(next) != NULL : unit_text_free(scope, next))) return text;
       at = unit_text_factor(next, -1, unit);
     }
   } else {
-    return s;
+    return text;
   }
   return unit_text_factors(at, scope, 1, false, unit);
 }

@@ -27,19 +27,19 @@ static const struct si {
 enum { N_KNOWN = sizeof known / sizeof *known };
 
 /* Of a name, or of any product of SI units.  false: neither. */
-static bool units_find(const char *unit, struct dim *d)
+static bool units_find(const char *unit, struct dim *dims)
 {
-  *d = (struct dim){ 0 };
+  *dims = (struct dim){ 0 };
   if (unit == NULL) return false;
   for (int i = 0; i < N_KNOWN; i++)
     if (strcmp(known[i].name, unit) == 0) {
-      memcpy(d->of, known[i].of, sizeof d->of);
+      memcpy(dims->of, known[i].of, sizeof dims->of);
       return true;
     }
   perp_unit_text text = { .value = 1 };
   const char *end = perp_unit_text_read(unit, NULL, &text);
   if (end == NULL || *end != '\0' || text.value != 1) return false;
-  memcpy(d->of, text.of, sizeof d->of);
+  memcpy(dims->of, text.of, sizeof dims->of);
   return true;
 }
 
@@ -68,14 +68,14 @@ static const char *units_name(const struct dim *d, char *buf, size_t size)
 
 const char *perp_unit_name(const double of[3], char *buf, size_t size)
 {
-  const struct dim d = { .of = { of[0], of[1], of[2] } }, pure = { 0 };
-  return units_same(&d, &pure) ? "" : units_name(&d, buf, size);
+  const struct dim dims = { .of = { of[0], of[1], of[2] } }, pure = { 0 };
+  return units_same(&dims, &pure) ? "" : units_name(&dims, buf, size);
 }
 
 bool perp_expr_unit_is(const char *unit)
 {
-  struct dim d;
-  return units_find(unit, &d);
+  struct dim dims;
+  return units_find(unit, &dims);
 }
 
 static bool units_wrong(perp_expr_error *error, const perp_expr *at, const struct dim *is,
@@ -104,28 +104,28 @@ static bool units_join(const perp_expr *right, struct dim *a, const struct dim *
 }
 
 static bool units_power(const perp_expr *expr, const perp_scope *scope, perp_expr_error *error,
-                        struct dim *d)
+                        struct dim *dims)
 {
   struct dim power;
   const perp_expr *exponent = expr->arg[1];
-  if (!units_dimension(expr->arg[0], scope, error, d) ||
+  if (!units_dimension(expr->arg[0], scope, error, dims) ||
       !units_dimension(exponent, scope, error, &power))
     return false;
   const struct dim pure = { 0 };
   if (!power.any && !units_same(&power, &pure))
     return units_wrong(error, exponent, &power, &pure, "required as exponent");
-  if (d->any) return true;
+  if (dims->any) return true;
   const perp_scope none = { .ctx = scope->ctx };
-  for (int c = 0; c < scope->n_columns; c++)
-    if (perp_expr_mentions(exponent, c)) {
-      if (units_same(d, &pure)) return true;
+  for (int column = 0; column < scope->n_columns; column++)
+    if (perp_expr_mentions(exponent, column)) {
+      if (units_same(dims, &pure)) return true;
       error->offset = exponent->offset;
       snprintf(error->message, sizeof error->message,
                "a quantity with a unit requires a number as exponent");
       return false;
     }
   const perp_value value = perp_expr_eval(exponent, &none, -1);
-  for (int i = 0; i < 3; i++) d->of[i] *= value.type == PERP_VALUE_NUMBER ? value.number : 1;
+  for (int i = 0; i < 3; i++) dims->of[i] *= value.type == PERP_VALUE_NUMBER ? value.number : 1;
   return true;
 }
 
@@ -138,11 +138,11 @@ static bool units_call(const perp_expr *expr, const perp_scope *scope, perp_expr
   const int first = how == CALL_IF ? 1 : 0;
   if (first == 1 && !units_dimension(expr->item[0], scope, error, &x)) return false;
   *d = (struct dim){ .any = true };
-  for (int i = first; i < expr->n_items; i++) {
-    if (!units_dimension(expr->item[i], scope, error, &x)) return false;
+  for (int item = first; item < expr->n_items; item++) {
+    if (!units_dimension(expr->item[item], scope, error, &x)) return false;
     if (how == CALL_PURE && !x.any && !units_same(&x, &pure))
-      return units_wrong(error, expr->item[i], &x, &pure, "required here");
-    if (how != CALL_PURE && !units_join(expr->item[i], d, &x, error)) return false;
+      return units_wrong(error, expr->item[item], &x, &pure, "required here");
+    if (how != CALL_PURE && !units_join(expr->item[item], d, &x, error)) return false;
   }
   if (how == CALL_ROOT)
     for (int i = 0; i < 3; i++) d->of[i] /= 2;
@@ -151,31 +151,31 @@ static bool units_call(const perp_expr *expr, const perp_scope *scope, perp_expr
 }
 
 static bool units_dimension(const perp_expr *expr, const perp_scope *scope, perp_expr_error *error,
-                            struct dim *d)
+                            struct dim *dims)
 {
-  *d = (struct dim){ .any = true };
+  *dims = (struct dim){ .any = true };
   struct dim right;
   switch (expr->op) {
   case OP_NUMBER:
   case OP_COLUMN:
-    d->any = (expr->op == OP_COLUMN && expr->unit != NULL && expr->unit[0] == '\0') ||
-             !units_find(expr->unit, d);
+    dims->any = (expr->op == OP_COLUMN && expr->unit != NULL && expr->unit[0] == '\0') ||
+                !units_find(expr->unit, dims);
     return true;
   case OP_NEGATE:
   case OP_NOT:
-    return units_dimension(expr->arg[0], scope, error, d);
+    return units_dimension(expr->arg[0], scope, error, dims);
   case OP_POW:
-    return units_power(expr, scope, error, d);
+    return units_power(expr, scope, error, dims);
   case OP_CALL:
-    return units_call(expr, scope, error, d);
+    return units_call(expr, scope, error, dims);
   case OP_MUL:
   case OP_DIV:
-    if (!units_dimension(expr->arg[0], scope, error, d) ||
+    if (!units_dimension(expr->arg[0], scope, error, dims) ||
         !units_dimension(expr->arg[1], scope, error, &right))
       return false;
     for (int i = 0; i < 3 && !right.any; i++)
-      d->of[i] += expr->op == OP_MUL ? right.of[i] : -right.of[i];
-    d->any = d->any && right.any;
+      dims->of[i] += expr->op == OP_MUL ? right.of[i] : -right.of[i];
+    dims->any = dims->any && right.any;
     return true;
   case OP_ADD:
   case OP_SUB:
@@ -185,12 +185,12 @@ static bool units_dimension(const perp_expr *expr, const perp_scope *scope, perp
   case OP_LE:
   case OP_GT:
   case OP_GE:
-    return units_dimension(expr->arg[0], scope, error, d) &&
+    return units_dimension(expr->arg[0], scope, error, dims) &&
            units_dimension(expr->arg[1], scope, error, &right) &&
-           units_join(expr->arg[1], d, &right, error);
+           units_join(expr->arg[1], dims, &right, error);
   case OP_AND:
   case OP_OR:
-    return units_dimension(expr->arg[0], scope, error, d) &&
+    return units_dimension(expr->arg[0], scope, error, dims) &&
            units_dimension(expr->arg[1], scope, error, &right);
   default:
     return true;
@@ -200,26 +200,26 @@ static bool units_dimension(const perp_expr *expr, const perp_scope *scope, perp
 bool perp_expr_fits(const perp_expr *expr, const perp_scope *scope, const char *unit,
                     perp_expr_error *error)
 {
-  struct dim d;
+  struct dim dims;
   *error = (perp_expr_error){ 0 };
   if (expr->type != T_NUMBER) {
     error->offset = expr->offset;
     snprintf(error->message, sizeof error->message, "a number is required here");
     return false;
   }
-  if (!units_dimension(expr, scope, error, &d)) return false;
+  if (!units_dimension(expr, scope, error, &dims)) return false;
   struct dim needed;
-  if (!units_find(unit, &needed) || d.any) return true;
-  return units_same(&d, &needed) || units_wrong(error, expr, &d, &needed, "required here");
+  if (!units_find(unit, &needed) || dims.any) return true;
+  return units_same(&dims, &needed) || units_wrong(error, expr, &dims, &needed, "required here");
 }
 
 void perp_expr_unit(const perp_expr *expr, const perp_scope *scope, char *buf, size_t size)
 {
-  struct dim d;
+  struct dim dims;
   perp_expr_error error;
   const struct dim pure = { 0 };
   char composed[64];
-  const bool known_unit = units_dimension(expr, scope, &error, &d) && !d.any &&
-                          !units_same(&d, &pure);
-  snprintf(buf, size, "%s", known_unit ? units_name(&d, composed, sizeof composed) : "");
+  const bool known_unit = units_dimension(expr, scope, &error, &dims) && !dims.any &&
+                          !units_same(&dims, &pure);
+  snprintf(buf, size, "%s", known_unit ? units_name(&dims, composed, sizeof composed) : "");
 }

@@ -44,76 +44,79 @@ static const char *basis_part_name(const perp_lcp_part *part)
                                : names[part->dimension];
 }
 
-static void basis_json_all(const perp_lcp_solutions *s, const double *lambda, int n, double tol)
+static void basis_json_all(const perp_lcp_solutions *solutions, const double *lambda, int n,
+                           double tol)
 {
   perp_json json = { .out = stdout };
   perp_json_members(&json, "{ status %s, count %d, complete? %d, rejected %d, tol %g, solutions: [",
-                    s->count > 0 ? "solved" : "failed", s->count, s->complete, s->rejected, tol);
-  for (int k = 0; k < s->count; k++) {
+                    solutions->count > 0 ? "solved" : "failed", solutions->count,
+                    solutions->complete, solutions->rejected, tol);
+  for (int k = 0; k < solutions->count; k++) {
     perp_json_members(&json, "{ status %s",
-                      s->verdict[k] == PERP_CONVERGED ? "solved" : "undecided");
+                      solutions->verdict[k] == PERP_CONVERGED ? "solved" : "undecided");
     perp_json_reals(&json, "lambda", lambda + (size_t)k * n, n);
-    perp_json_reals(&json, "w", s->w + (size_t)k * s->n, s->n);
+    perp_json_reals(&json, "w", solutions->w + (size_t)k * solutions->n, solutions->n);
     perp_json_open(&json, "sets", '[');
-    for (int i = 0; i < s->n; i++)
-      perp_json_text(&json, NULL, basis_set_name(s->sets[i + (size_t)k * s->n]));
+    for (int i = 0; i < solutions->n; i++)
+      perp_json_text(&json, NULL, basis_set_name(solutions->sets[i + (size_t)k * solutions->n]));
     perp_json_close(&json, ']');
-    perp_lcp_json_judgement(&json, "judgement", &s->judgement[k]);
+    perp_lcp_json_judgement(&json, "judgement", &solutions->judgement[k]);
     perp_json_close(&json, '}');
   }
   perp_json_close(&json, ']');
-  if (s->parts >= 0) perp_json_open(&json, "parts", '[');
-  for (int p = 0; p < s->parts; p++) {
-    const perp_lcp_part *part = &s->part[p];
+  if (solutions->parts >= 0) perp_json_open(&json, "parts", '[');
+  for (int p = 0; p < solutions->parts; p++) {
+    const perp_lcp_part *part = &solutions->part[p];
     perp_json_open(&json, NULL, '{');
     perp_json_ints(&json, "solutions", part->member, part->count);
     perp_json_int(&json, "dimension", part->dimension);
     if (part->known) perp_json_bool(&json, "bounded", part->bounded);
-    if (part->ray != NULL) perp_json_reals(&json, "ray", part->ray, s->n);
+    if (part->ray != NULL) perp_json_reals(&json, "ray", part->ray, solutions->n);
     perp_json_close(&json, '}');
   }
-  if (s->parts >= 0) perp_json_close(&json, ']');
+  if (solutions->parts >= 0) perp_json_close(&json, ']');
   perp_json_close(&json, '}');
   printf("\n");
 }
 
-static void basis_print_all(const perp_lcp_solutions *s, const double *lambda, int n)
+static void basis_print_all(const perp_lcp_solutions *solutions, const double *lambda, int n)
 {
   char text[128];
-  printf("# %d basic solution%s, %s\n", s->count, s->count == 1 ? "" : "s",
-         s->complete                       ? "all of them: every index set was examined"
-         : s->count == PERP_SOLUTIONS_MOST ? "not all: the search ends with so many"
-                                           : "perhaps not all: the search was not complete");
-  if (s->rejected > 0)
+  printf("# %d basic solution%s, %s\n", solutions->count, solutions->count == 1 ? "" : "s",
+         solutions->complete ? "all of them: every index set was examined"
+         : solutions->count == PERP_SOLUTIONS_MOST
+             ? "not all: the search ends with so many"
+             : "perhaps not all: the search was not complete");
+  if (solutions->rejected > 0)
     printf("# %d further candidate%s: the nearest doubles are no solution (perp lcp solve)\n",
-           s->rejected, s->rejected == 1 ? "" : "s");
-  if (s->count == 0 && s->rejected == 0 && s->complete)
+           solutions->rejected, solutions->rejected == 1 ? "" : "s");
+  if (solutions->count == 0 && solutions->rejected == 0 && solutions->complete)
     printf("# no solution exists; every choice of free rows is excluded in exact arithmetic\n");
-  for (int k = 0; k < s->count; k++) {
+  for (int k = 0; k < solutions->count; k++) {
     snprintf(text, sizeof text, "%d: lambda", k);
     basis_line(text, lambda + (size_t)k * n, n);
-    const double residual = perp_lcp_residual(&(perp_lcp){ 0 }, &s->judgement[k]);
-    printf("#    %s, residual %.3g", s->verdict[k] == PERP_CONVERGED ? "solved" : "undecided",
-           residual);
+    const double residual = perp_lcp_residual(&(perp_lcp){ 0 }, &solutions->judgement[k]);
+    printf("#    %s, residual %.3g",
+           solutions->verdict[k] == PERP_CONVERGED ? "solved" : "undecided", residual);
     int weak = 0;
-    for (int i = 0; i < s->n; i++) {
-      const unsigned char set = s->sets[i + (size_t)k * s->n];
+    for (int i = 0; i < solutions->n; i++) {
+      const unsigned char set = solutions->sets[i + (size_t)k * solutions->n];
       weak += set != 7 && (set & (set - 1)) != 0;
     }
     if (weak > 0) printf(", degenerate in %d row%s", weak, weak == 1 ? "" : "s");
     printf("\n");
   }
-  if (s->parts < 0)
+  if (solutions->parts < 0)
     printf("# the sets that they form are not listed: more than %d\n", PERP_SOLUTIONS_MOST);
-  for (int p = 0; p < s->parts; p++) {
-    const perp_lcp_part *part = &s->part[p];
+  for (int p = 0; p < solutions->parts; p++) {
+    const perp_lcp_part *part = &solutions->part[p];
     if (part->count == 1 && part->known && part->bounded) continue;
     printf("# set %d is %s, with the corners", p, basis_part_name(part));
     if (part->known && part->bounded && part->dimension > 2)
       printf(" (dimension %d)", part->dimension);
     for (int k = 0; k < part->count && k < 12; k++) printf(" %d", part->member[k]);
     printf(part->count > 12 ? " ... (%d; --json lists them)\n" : "\n", part->count);
-    if (part->ray != NULL) basis_line("  and goes on along", part->ray, s->n);
+    if (part->ray != NULL) basis_line("  and goes on along", part->ray, solutions->n);
   }
 }
 
@@ -122,7 +125,7 @@ int perp_lcp_print_all(perp_ctx *ctx, const perp_lcp_problem *problem,
                        double tol_data, bool json)
 {
   perp_lcp_problem dense = { 0 };
-  perp_lcp_solutions s = { 0 };
+  perp_lcp_solutions solutions = { 0 };
   perp_pool pool = { 0 };
   perp_status status = perp_lcp_problem_form(ctx, problem, &dense);
   perp_lcp lcp = dense.p;
@@ -133,26 +136,27 @@ int perp_lcp_print_all(perp_ctx *ctx, const perp_lcp_problem *problem,
           ctx, PERP_ERR_UNSUPPORTED,
           "--all: circular cones have no finite number of index sets; add --friction "
           "box or --friction pyramid:4");
-  if (status == PERP_OK) status = perp_lcp_solutions_find(ctx, &lcp, tol, PERP_LCP_ZERO, &s);
+  if (status == PERP_OK)
+    status = perp_lcp_solutions_find(ctx, &lcp, tol, PERP_LCP_ZERO, &solutions);
   int exit_status;
   if (status == PERP_OK) {
-    const int n = contacts != NULL ? contacts->p.n : s.n;
-    const double *lambda = s.lambda;
+    const int n = contacts != NULL ? contacts->p.n : solutions.n;
+    const double *lambda = solutions.lambda;
     if (contacts != NULL && directions > 0) {
-      double *forces = perp_pool_alloc(&pool, (size_t)n * s.count + 1, sizeof *forces);
-      for (int k = 0; k < s.count; k++)
-        perp_lcp_pyramid_back(&contacts->p, directions, s.lambda + (size_t)k * s.n,
+      double *forces = perp_pool_alloc(&pool, (size_t)n * solutions.count + 1, sizeof *forces);
+      for (int k = 0; k < solutions.count; k++)
+        perp_lcp_pyramid_back(&contacts->p, directions, solutions.lambda + (size_t)k * solutions.n,
                               forces + (size_t)k * n);
       lambda = forces;
     }
     if (json)
-      basis_json_all(&s, lambda, n, tol);
+      basis_json_all(&solutions, lambda, n, tol);
     else
-      basis_print_all(&s, lambda, n);
-    exit_status = s.count > 0 && s.complete ? PERP_EXIT_OK : PERP_EXIT_FAILED;
+      basis_print_all(&solutions, lambda, n);
+    exit_status = solutions.count > 0 && solutions.complete ? PERP_EXIT_OK : PERP_EXIT_FAILED;
   } else
     exit_status = perp_lcp_refuse(ctx, status);
-  perp_lcp_solutions_free(&s);
+  perp_lcp_solutions_free(&solutions);
   perp_lcp_problem_free(&dense);
   perp_pool_free(&pool);
   return exit_status;
@@ -205,30 +209,32 @@ static void basis_json_matrix(perp_json *json, const char *key, const double *m,
   perp_json_close(json, ']');
 }
 
-void perp_lcp_json_sensitivity(perp_json *json, const perp_lcp *lcp, const perp_lcp_sensitivity *s)
+void perp_lcp_json_sensitivity(perp_json *json, const perp_lcp *lcp,
+                               const perp_lcp_sensitivity *sensitivity)
 {
   const int n = lcp->n;
   perp_json_members(json, "sensitivity: { basis %s, free %d, degenerate %d, rcond %g",
-                    basis_names[s->verdict], s->free_rows, s->weak_rows, s->rcond);
-  if (s->row >= 0) perp_json_int(json, "row", s->row);
+                    basis_names[sensitivity->verdict], sensitivity->free_rows,
+                    sensitivity->weak_rows, sensitivity->rcond);
+  if (sensitivity->row >= 0) perp_json_int(json, "row", sensitivity->row);
   perp_json_open(json, "sets", '[');
-  for (int i = 0; i < n; i++) perp_json_text(json, NULL, basis_set_name(s->sets[i]));
+  for (int i = 0; i < n; i++) perp_json_text(json, NULL, basis_set_name(sensitivity->sets[i]));
   perp_json_close(json, ']');
-  if (s->verdict == PERP_BASIS_REGULAR || s->verdict == PERP_BASIS_DEGENERATE) {
+  if (sensitivity->verdict == PERP_BASIS_REGULAR || sensitivity->verdict == PERP_BASIS_DEGENERATE) {
     perp_json_open(json, "kind", '[');
-    for (int i = 0; i < n; i++) perp_json_text(json, NULL, smooth_names[s->kind[i]]);
+    for (int i = 0; i < n; i++) perp_json_text(json, NULL, smooth_names[sensitivity->kind[i]]);
     perp_json_close(json, ']');
-    basis_json_matrix(json, "dlambda_db", s->db, n);
-    if (s->verdict == PERP_BASIS_DEGENERATE)
-      basis_json_matrix(json, "dlambda_db_down", s->db_down, n);
+    basis_json_matrix(json, "dlambda_db", sensitivity->db, n);
+    if (sensitivity->verdict == PERP_BASIS_DEGENERATE)
+      basis_json_matrix(json, "dlambda_db_down", sensitivity->db_down, n);
     else
-      basis_json_matrix(json, "dlambda_dbound", s->dbound, n);
-    if (s->verdict == PERP_BASIS_REGULAR && lcp->fric_of != NULL && !lcp->frozen)
-      basis_json_matrix(json, "dlambda_dmu", s->dmu, n);
-    perp_json_reals(json, "b_least", s->least, n);
-    perp_json_reals(json, "b_most", s->most, n);
-    perp_json_ints(json, "row_least", s->least_row, n);
-    perp_json_ints(json, "row_most", s->most_row, n);
+      basis_json_matrix(json, "dlambda_dbound", sensitivity->dbound, n);
+    if (sensitivity->verdict == PERP_BASIS_REGULAR && lcp->fric_of != NULL && !lcp->frozen)
+      basis_json_matrix(json, "dlambda_dmu", sensitivity->dmu, n);
+    perp_json_reals(json, "b_least", sensitivity->least, n);
+    perp_json_reals(json, "b_most", sensitivity->most, n);
+    perp_json_ints(json, "row_least", sensitivity->least_row, n);
+    perp_json_ints(json, "row_most", sensitivity->most_row, n);
   }
   perp_json_close(json, '}');
 }
@@ -258,34 +264,34 @@ static void basis_print_end(char *text, size_t size, double b, int row)
     snprintf(text, size, "%.5g (row %d)", b, row);
 }
 
-void perp_lcp_print_sensitivity(const perp_lcp *lcp, const perp_lcp_sensitivity *s)
+void perp_lcp_print_sensitivity(const perp_lcp *lcp, const perp_lcp_sensitivity *sensitivity)
 {
   const int n = lcp->n;
-  printf("# sensitivity: the basis is %s, %d free row%s", basis_names[s->verdict], s->free_rows,
-         s->free_rows == 1 ? "" : "s");
-  if (s->verdict == PERP_BASIS_NONE)
-    printf("; row %d is no solution: no derivatives\n", s->row);
-  else if (s->verdict == PERP_BASIS_SINGULAR)
+  printf("# sensitivity: the basis is %s, %d free row%s", basis_names[sensitivity->verdict],
+         sensitivity->free_rows, sensitivity->free_rows == 1 ? "" : "s");
+  if (sensitivity->verdict == PERP_BASIS_NONE)
+    printf("; row %d is no solution: no derivatives\n", sensitivity->row);
+  else if (sensitivity->verdict == PERP_BASIS_SINGULAR)
     printf(", rcond %.3g\n# lambda is not unique, or not differentiable: no derivatives\n",
-           s->rcond);
+           sensitivity->rcond);
   else {
-    printf(", rcond %.3g\n", s->rcond);
-    if (s->weak_rows > 0)
-      printf("# lambda at a bound and w = 0 in %d row%s: derivatives to each side\n", s->weak_rows,
-             s->weak_rows == 1 ? "" : "s");
+    printf(", rcond %.3g\n", sensitivity->rcond);
+    if (sensitivity->weak_rows > 0)
+      printf("# lambda at a bound and w = 0 in %d row%s: derivatives to each side\n",
+             sensitivity->weak_rows, sensitivity->weak_rows == 1 ? "" : "s");
     printf("# %3s %-8s %-9s %11s %20s %20s\n", "row", "set", "in b", "b", "linear from", "to");
     for (int i = 0; i < n; i++) {
       char least[64], most[64];
-      basis_print_end(least, sizeof least, s->least[i], s->least_row[i]);
-      basis_print_end(most, sizeof most, s->most[i], s->most_row[i]);
-      printf("# %3d %-8s %-9s %11.5g %20s %20s\n", i, basis_set_name(s->sets[i]),
-             smooth_names[s->kind[i]], lcp->b[i], least, most);
+      basis_print_end(least, sizeof least, sensitivity->least[i], sensitivity->least_row[i]);
+      basis_print_end(most, sizeof most, sensitivity->most[i], sensitivity->most_row[i]);
+      printf("# %3d %-8s %-9s %11.5g %20s %20s\n", i, basis_set_name(sensitivity->sets[i]),
+             smooth_names[sensitivity->kind[i]], lcp->b[i], least, most);
     }
-    const bool sides = s->verdict == PERP_BASIS_DEGENERATE;
+    const bool sides = sensitivity->verdict == PERP_BASIS_DEGENERATE;
     basis_print_matrix(sides ? "d lambda / d b, b rising (rows: lambda; columns: b)"
                              : "d lambda / d b (rows: lambda; columns: b)",
-                       s->db, n);
-    if (sides) basis_print_matrix("d lambda / d b, b falling", s->db_down, n);
+                       sensitivity->db, n);
+    if (sides) basis_print_matrix("d lambda / d b, b falling", sensitivity->db_down, n);
     printf("# d lambda_k / d A_ij = (d lambda_k / d b_i) lambda_j\n");
   }
 }

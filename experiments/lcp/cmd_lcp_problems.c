@@ -60,10 +60,10 @@ static void write_json(const perp_lcp_problem *problem)
   printf("\n");
 }
 
-static bool ends_with(const char *s, const char *end)
+static bool ends_with(const char *text, const char *end)
 {
-  size_t n = strlen(s), m = strlen(end);
-  return n >= m && strcmp(s + n - m, end) == 0;
+  size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
 }
 
 static int put_problem(perp_ctx *ctx, const perp_lcp_problem *problem, const char *path, bool json)
@@ -103,19 +103,20 @@ static perp_status swap_in(perp_lcp_problem *p, perp_lcp_problem *q, perp_status
 static void list_families(bool json)
 {
   const perp_lcp_family *family;
-  perp_json j = { .out = stdout, .indent = true };
-  if (json) perp_json_open(&j, NULL, '[');
+  perp_json out = { .out = stdout, .indent = true };
+  if (json) perp_json_open(&out, NULL, '[');
   for (int i = 0; (family = perp_lcp_family_at(i)) != NULL; i++) {
     if (!json)
       printf("  %-17s %s\n", family->name, family->summary);
     else
       perp_json_object(
-          &j, NULL, "name %s, summary %s, least %d, most %d, boxes? %d, factored? %d, solvable? %d",
+          &out, NULL,
+          "name %s, summary %s, least %d, most %d, boxes? %d, factored? %d, solvable? %d",
           family->name, family->summary, family->least, family->most, family->contact,
           family->factored, (family->classes & PERP_CLASS_SOLVABLE) != 0);
   }
   if (json) {
-    perp_json_close(&j, ']');
+    perp_json_close(&out, ']');
     printf("\n");
   }
 }

@@ -17,7 +17,7 @@ struct wanted {
   bool json;
 };
 
-static void cmd_lcp_sequence_json(const struct wanted *t, const perp_sequence *sequence,
+static void cmd_lcp_sequence_json(const struct wanted *wanted, const perp_sequence *sequence,
                                   const perp_sequence_answer *cold,
                                   const perp_sequence_answer *warm, const char *name, int solved,
                                   int problems)
@@ -26,7 +26,7 @@ static void cmd_lcp_sequence_json(const struct wanted *t, const perp_sequence *s
   perp_json json = { .out = stdout, .indent = true };
   perp_json_members(&json, "{ status %s, sequence %s, lcp %s, tol %g, problems %d, solved %d",
                     solved == problems ? "solved" : "failed", sequence->problem->sequence.name,
-                    name, t->tol, problems, solved);
+                    name, wanted->tol, problems, solved);
   perp_json_members(&json, "rows_born %d, rows_gone %d, cold_work %g, cold_iterations %g",
                     sequence->born, sequence->gone, a.work, a.iterations);
   if (warm != NULL) {
@@ -93,27 +93,30 @@ static void cmd_lcp_sequence_print(perp_ctx *ctx, const perp_sequence *sequence,
   printf("; iterations cold %g, warm %g\n", a.iterations, b.iterations);
 }
 
-static int cmd_lcp_sequence_solve(perp_ctx *ctx, const struct wanted *t, perp_sequence *sequence)
+static int cmd_lcp_sequence_solve(perp_ctx *ctx, const struct wanted *wanted,
+                                  perp_sequence *sequence)
 {
-  const bool warms = perp_sequence_warms(t->spec->d);
+  const bool warms = perp_sequence_warms(wanted->spec->d);
   char name[512];
   perp_lcp_solver *solver = NULL;
   perp_sequence_answer *cold = perp_xalloc((size_t)sequence->n, sizeof *cold);
   perp_sequence_answer *warm = perp_xalloc((size_t)sequence->n, sizeof *warm);
-  perp_spec_format(t->spec, name, sizeof name);
-  perp_status status = perp_lcp_create(ctx, t->spec, sequence->rows, sequence->columns, &solver);
-  if (status == PERP_OK) status = perp_sequence_begin(ctx, solver, t->tol, sequence, cold);
-  if (status == PERP_OK) status = perp_sequence_march(ctx, solver, t->tol, false, sequence, cold);
+  perp_spec_format(wanted->spec, name, sizeof name);
+  perp_status status = perp_lcp_create(ctx, wanted->spec, sequence->rows, sequence->columns,
+                                       &solver);
+  if (status == PERP_OK) status = perp_sequence_begin(ctx, solver, wanted->tol, sequence, cold);
+  if (status == PERP_OK)
+    status = perp_sequence_march(ctx, solver, wanted->tol, false, sequence, cold);
   if (status == PERP_OK && warms)
-    status = perp_sequence_march(ctx, solver, t->tol, true, sequence, warm);
+    status = perp_sequence_march(ctx, solver, wanted->tol, true, sequence, warm);
   perp_lcp_destroy(solver);
   int solved = 0, exit_status;
   const int problems = warms ? 2 * sequence->n - 1 : sequence->n;
   if (status == PERP_OK) {
     for (int k = 0; k < sequence->n; k++)
       solved += perp_sequence_solved(&cold[k]) + (warms && k > 0 && perp_sequence_solved(&warm[k]));
-    if (t->json)
-      cmd_lcp_sequence_json(t, sequence, cold, warms ? warm : NULL, name, solved, problems);
+    if (wanted->json)
+      cmd_lcp_sequence_json(wanted, sequence, cold, warms ? warm : NULL, name, solved, problems);
     else
       cmd_lcp_sequence_print(ctx, sequence, cold, warms ? warm : NULL, name, solved, problems);
     exit_status = solved == problems ? PERP_EXIT_OK : PERP_EXIT_FAILED;
@@ -126,12 +129,13 @@ static int cmd_lcp_sequence_solve(perp_ctx *ctx, const struct wanted *t, perp_se
 }
 
 /* In a process of its own: outside code may do anything to it. */
-static int cmd_lcp_sequence_apart(perp_ctx *ctx, const struct wanted *t, perp_sequence *sequence)
+static int cmd_lcp_sequence_apart(perp_ctx *ctx, const struct wanted *wanted,
+                                  perp_sequence *sequence)
 {
   perp_guard guard;
   if (perp_guard_begin(ctx, 0, 0, &guard) != PERP_OK)
     return perp_lcp_refuse(ctx, PERP_ERR_INTERNAL);
-  if (guard.child) return perp_guard_leave(&guard, cmd_lcp_sequence_solve(ctx, t, sequence));
+  if (guard.child) return perp_guard_leave(&guard, cmd_lcp_sequence_solve(ctx, wanted, sequence));
   int status = guard.code;
   if (guard.cut != PERP_CUT_NONE) {
     const bool broken = guard.cut == PERP_CUT_CRASH || guard.cut == PERP_CUT_MEMORY;
@@ -148,18 +152,18 @@ static int cmd_lcp_sequence_apart(perp_ctx *ctx, const struct wanted *t, perp_se
 
 static int cmd_lcp_sequence(perp_ctx *ctx, const perp_args *args)
 {
-  struct wanted t = { .tol = 1e-10, .json = perp_option_given(args, "json") };
+  struct wanted wanted = { .tol = 1e-10, .json = perp_option_given(args, "json") };
   perp_spec spec;
   perp_sequence sequence;
   int status = perp_lcp_memory(ctx, args);
-  if (status < 0) status = perp_option_real(ctx, args, "tol", "", false, &t.tol);
+  if (status < 0) status = perp_option_real(ctx, args, "tol", "", false, &wanted.tol);
   if (status >= 0) return status;
   const char *name = perp_args_get(args, "lcp");
   if (perp_spec_parse(ctx, PERP_KIND_lcp, name != NULL ? name : "dantzig", &spec) != PERP_OK)
     return perp_lcp_refuse(ctx, PERP_ERR_OPTION);
-  t.spec = &spec;
+  wanted.spec = &spec;
   const perp_status opened = perp_sequence_open(ctx, args->arg[0], &sequence);
-  status = opened == PERP_OK ? cmd_lcp_sequence_apart(ctx, &t, &sequence)
+  status = opened == PERP_OK ? cmd_lcp_sequence_apart(ctx, &wanted, &sequence)
                              : perp_lcp_refuse(ctx, opened);
   perp_sequence_close(&sequence);
   perp_spec_free(&spec);

@@ -52,21 +52,21 @@ struct task {
 };
 
 /* -1 to go on, else the exit status */
-static int task_read(perp_ctx *ctx, const perp_args *args, struct task *t)
+static int task_read(perp_ctx *ctx, const perp_args *args, struct task *task)
 {
-  *t = (struct task){ .ctx = ctx, .args = args, .tol = 1e-10, .directions = -1 };
-  t->json = perp_option_given(args, "json");
+  *task = (struct task){ .ctx = ctx, .args = args, .tol = 1e-10, .directions = -1 };
+  task->json = perp_option_given(args, "json");
   int status = perp_lcp_memory(ctx, args);
-  if (status < 0) status = perp_option_real(ctx, args, "tol", "", false, &t->tol);
-  return status >= 0 ? status : perp_option_real(ctx, args, "tol-data", "", false, &t->tol_data);
+  if (status < 0) status = perp_option_real(ctx, args, "tol", "", false, &task->tol);
+  return status >= 0 ? status : perp_option_real(ctx, args, "tol-data", "", false, &task->tol_data);
 }
 
 /* figures and tolerances in one text: "residual 1e-12 (tol 1e-10), data 1e-9 (tol 1e-6)" */
-static const char *cmd_lcp_solve_figures(const struct task *t, double rel, double data,
+static const char *cmd_lcp_solve_figures(const struct task *task, double rel, double data,
                                          char text[128])
 {
-  int at = snprintf(text, 128, "residual %.3g (tol %.3g), data %.3g", rel, t->tol, data);
-  if (t->tol_data > 0) snprintf(text + at, 128 - (size_t)at, " (tol %.3g)", t->tol_data);
+  int at = snprintf(text, 128, "residual %.3g (tol %.3g), data %.3g", rel, task->tol, data);
+  if (task->tol_data > 0) snprintf(text + at, 128 - (size_t)at, " (tol %.3g)", task->tol_data);
   return text;
 }
 
@@ -106,87 +106,94 @@ struct solution {
   perp_lcp_judgement cone;           /* of the answer on the cones, where friction is set */
 };
 
-static void print_proof(const struct solution *s)
+static void print_proof(const struct solution *solution)
 {
-  if (s->proof == PERP_PROOF_EXCLUDED)
+  if (solution->proof == PERP_PROOF_EXCLUDED)
     printf(
         "# proof: no solution exists; every choice of free rows is excluded in exact arithmetic\n");
-  else if (s->certificate == NULL)
+  else if (solution->certificate == NULL)
     return;
-  else if (s->proof == PERP_PROOF_INFEASIBLE)
+  else if (solution->proof == PERP_PROOF_INFEASIBLE)
     printf("# certificate: no solution exists, verified in exact arithmetic (--json prints the "
            "vector)\n");
-  else if (s->proof == PERP_PROOF_WITHIN)
+  else if (solution->proof == PERP_PROOF_WITHIN)
     printf("# certificate: no solution with |lambda|_1 < %.3g exists; larger ones are unknown\n",
-           s->radius);
+           solution->radius);
   else
     printf("# certificate: a ray of Lemke's path, which proves nothing for this class of A\n");
 }
 
-static void print_solution(const struct task *t, int n, const struct solution *s)
+static void print_solution(const struct task *task, int n, const struct solution *solution)
 {
   char name[512], text[128];
-  perp_spec_format(t->spec, name, sizeof name);
-  if (t->json) {
-    const perp_stats *stats = &s->stats;
+  perp_spec_format(task->spec, name, sizeof name);
+  if (task->json) {
+    const perp_stats *stats = &solution->stats;
     perp_json json = { .out = stdout };
     perp_json_members(&json, "{ status %s, reason %s, residual %g, data %g, iterations %d",
                       json_verdicts[verdict_of(stats->reason)], perp_reason_name(stats->reason),
                       stats->residual, stats->data, stats->iterations);
-    perp_json_reals(&json, "lambda", s->lambda, n);
-    perp_json_reals(&json, "w", s->w, n);
-    perp_json_members(&json, "lcp %s, tol %g", name, t->tol);
-    if (t->tol_data > 0) perp_json_real(&json, "tol_data", t->tol_data);
+    perp_json_reals(&json, "lambda", solution->lambda, n);
+    perp_json_reals(&json, "w", solution->w, n);
+    perp_json_members(&json, "lcp %s, tol %g", name, task->tol);
+    if (task->tol_data > 0) perp_json_real(&json, "tol_data", task->tol_data);
     perp_json_members(&json, "seconds %g, factorizations %d, work %g, matvecs %lld, fallbacks %d",
-                      s->seconds, stats->factorizations, stats->work, (long long)stats->matvecs,
-                      stats->fallbacks);
-    perp_lcp_json_judgement(&json, "judgement", &s->judgement);
-    if (s->friction != NULL) {
-      perp_json_members(&json, "friction %s, cone_residual %g", s->friction,
-                        perp_lcp_residual(&(perp_lcp){ 0 }, &s->cone));
-      perp_lcp_json_judgement(&json, "cone_judgement", &s->cone);
+                      solution->seconds, stats->factorizations, stats->work,
+                      (long long)stats->matvecs, stats->fallbacks);
+    perp_lcp_json_judgement(&json, "judgement", &solution->judgement);
+    if (solution->friction != NULL) {
+      perp_json_members(&json, "friction %s, cone_residual %g", solution->friction,
+                        perp_lcp_residual(&(perp_lcp){ 0 }, &solution->cone));
+      perp_lcp_json_judgement(&json, "cone_judgement", &solution->cone);
     }
-    if (s->proof != PERP_PROOF_NONE) {
-      perp_json_members(&json, "certificate: { proves %s", proof_names[s->proof]);
-      if (s->proof == PERP_PROOF_WITHIN) perp_json_real(&json, "radius", s->radius);
-      if (s->certificate != NULL) perp_json_reals(&json, "z", s->certificate, s->rows);
+    if (solution->proof != PERP_PROOF_NONE) {
+      perp_json_members(&json, "certificate: { proves %s", proof_names[solution->proof]);
+      if (solution->proof == PERP_PROOF_WITHIN) perp_json_real(&json, "radius", solution->radius);
+      if (solution->certificate != NULL)
+        perp_json_reals(&json, "z", solution->certificate, solution->rows);
       perp_json_close(&json, '}');
     }
-    if (s->sensitivity != NULL) perp_lcp_json_sensitivity(&json, s->problem, s->sensitivity);
+    if (solution->sensitivity != NULL)
+      perp_lcp_json_sensitivity(&json, solution->problem, solution->sensitivity);
     perp_json_close(&json, '}');
     printf("\n");
     return;
   }
-  printf("# %s by %s: %s, %s, %d iterations, %.3g s\n", verdicts[verdict_of(s->stats.reason)], name,
-         perp_reason_name(s->stats.reason),
-         cmd_lcp_solve_figures(t, s->stats.residual, s->stats.data, text), s->stats.iterations,
-         s->seconds);
-  print_judgement(&s->judgement);
-  if (s->friction != NULL) {
-    printf("# solved as %s; lambda contains contact forces; on the circular cones:\n", s->friction);
-    print_judgement(&s->cone);
+  printf("# %s by %s: %s, %s, %d iterations, %.3g s\n",
+         verdicts[verdict_of(solution->stats.reason)], name,
+         perp_reason_name(solution->stats.reason),
+         cmd_lcp_solve_figures(task, solution->stats.residual, solution->stats.data, text),
+         solution->stats.iterations, solution->seconds);
+  print_judgement(&solution->judgement);
+  if (solution->friction != NULL) {
+    printf("# solved as %s; lambda contains contact forces; on the circular cones:\n",
+           solution->friction);
+    print_judgement(&solution->cone);
   }
-  print_proof(s);
+  print_proof(solution);
   for (int i = 0; i < n; i++) {
-    perp_format_real(s->lambda[i], text, sizeof text);
+    perp_format_real(solution->lambda[i], text, sizeof text);
     printf("%s\n", text);
   }
-  if (s->sensitivity != NULL) perp_lcp_print_sensitivity(s->problem, s->sensitivity);
+  if (solution->sensitivity != NULL)
+    perp_lcp_print_sensitivity(solution->problem, solution->sensitivity);
 }
 
 /* The answer of a box or pyramid problem on the contacts with their cones. */
-static void judge_on_cones(const perp_lcp_problem *problem, int directions, struct solution *s)
+static void judge_on_cones(const perp_lcp_problem *problem, int directions,
+                           struct solution *solution)
 {
   int n = problem->p.n;
-  double *lambda = perp_pool_alloc(&s->pool, (size_t)n + 1, sizeof *lambda);
-  double *w = perp_pool_alloc(&s->pool, (size_t)n + 1, sizeof *w);
+  double *lambda = perp_pool_alloc(&solution->pool, (size_t)n + 1, sizeof *lambda);
+  double *w = perp_pool_alloc(&solution->pool, (size_t)n + 1, sizeof *w);
   if (directions > 0)
-    perp_lcp_pyramid_back(&problem->p, directions, s->lambda, lambda);
+    perp_lcp_pyramid_back(&problem->p, directions, solution->lambda, lambda);
   else
-    memcpy(lambda, s->lambda, (size_t)n * sizeof *lambda);
-  perp_lcp_judge(&problem->p, lambda, w, perp_lcp_room(&s->pool, &problem->p), &s->cone);
-  s->lambda = lambda;
-  s->w = w;
+    memcpy(lambda, solution->lambda, (size_t)n * sizeof *lambda);
+  perp_lcp_judge(&problem->p, lambda, w, perp_lcp_room(&solution->pool, &problem->p),
+                 &solution->cone);
+  solution->lambda = lambda;
+  solution->w = w;
 }
 
 /* What was not solved has numbers whose products leave the range of double: that is the cause, and
@@ -214,112 +221,119 @@ static void print_scale(const perp_lcp *lcp)
 }
 
 /* p: what is solved; contacts: where it comes from, NULL when it is the problem itself. */
-static int solve_problem(const struct task *t, const perp_lcp_problem *p,
+static int solve_problem(const struct task *task, const perp_lcp_problem *p,
                          const perp_lcp_problem *contacts)
 {
-  perp_ctx *ctx = t->ctx;
+  perp_ctx *ctx = task->ctx;
   int n = p->p.n, nv = p->p.F != NULL ? p->p.F->nv : 0;
-  struct solution s = { .rows = n };
+  struct solution solution = { .rows = n };
   perp_lcp problem = p->p;
-  problem.tol_data = t->tol_data;
+  problem.tol_data = task->tol_data;
   perp_lcp_solver *solver = NULL;
-  s.lambda = perp_pool_alloc(&s.pool, (size_t)n + 1, sizeof *s.lambda);
-  s.w = perp_pool_alloc(&s.pool, (size_t)n + 1, sizeof *s.w);
-  const char *guess = perp_args_get(t->args, "guess");
-  perp_status status = perp_lcp_affords_form(t->ctx, t->spec->d, &(p)->p);
-  if (status == PERP_OK && guess != NULL) status = perp_lcp_read_vector(ctx, guess, n, s.lambda);
-  if (status == PERP_OK) status = perp_lcp_create(ctx, t->spec, n, nv, &solver);
-  if (status == PERP_OK && perp_option_given(t->args, "equilibrate"))
+  solution.lambda = perp_pool_alloc(&solution.pool, (size_t)n + 1, sizeof *solution.lambda);
+  solution.w = perp_pool_alloc(&solution.pool, (size_t)n + 1, sizeof *solution.w);
+  const char *guess = perp_args_get(task->args, "guess");
+  perp_status status = perp_lcp_affords_form(task->ctx, task->spec->d, &(p)->p);
+  if (status == PERP_OK && guess != NULL)
+    status = perp_lcp_read_vector(ctx, guess, n, solution.lambda);
+  if (status == PERP_OK) status = perp_lcp_create(ctx, task->spec, n, nv, &solver);
+  if (status == PERP_OK && perp_option_given(task->args, "equilibrate"))
     status = perp_lcp_equilibrate(ctx, solver, true);
-  if (perp_option_given(t->args, "trace")) {
+  if (perp_option_given(task->args, "trace")) {
     ctx->trace = print_event;
     ctx->trace_user = stderr;
   }
   if (status == PERP_OK) {
     ctx->msg[0] = '\0';
     double start = perp_clock_thread();
-    status = perp_lcp_solve(ctx, solver, &problem, t->tol, s.lambda, s.w, &s.judgement, &s.stats);
-    s.seconds = perp_clock_thread() - start;
+    status = perp_lcp_solve(ctx, solver, &problem, task->tol, solution.lambda, solution.w,
+                            &solution.judgement, &solution.stats);
+    solution.seconds = perp_clock_thread() - start;
   }
   ctx->trace = NULL;
   int exit_status;
   perp_lcp_sensitivity sensitivity;
-  if (status == PERP_OK && perp_option_given(t->args, "sensitivity") &&
-      verdict_of(s.stats.reason) == SOLVED) {
-    status = perp_lcp_sensitivity_of(ctx, p, s.lambda, &s.pool, &sensitivity);
-    s.problem = &p->p;
-    s.sensitivity = &sensitivity;
+  if (status == PERP_OK && perp_option_given(task->args, "sensitivity") &&
+      verdict_of(solution.stats.reason) == SOLVED) {
+    status = perp_lcp_sensitivity_of(ctx, p, solution.lambda, &solution.pool, &sensitivity);
+    solution.problem = &p->p;
+    solution.sensitivity = &sensitivity;
   }
   if (status == PERP_OK) {
-    s.proof = perp_lcp_proved(solver);
-    s.certificate = perp_lcp_certificate(solver);
-    if (s.certificate != NULL)
-      perp_lcp_prove(&p->p, s.certificate, &s.radius, perp_lcp_room(&s.pool, &p->p));
+    solution.proof = perp_lcp_proved(solver);
+    solution.certificate = perp_lcp_certificate(solver);
+    if (solution.certificate != NULL)
+      perp_lcp_prove(&p->p, solution.certificate, &solution.radius,
+                     perp_lcp_room(&solution.pool, &p->p));
     if (contacts != NULL) {
-      s.friction = perp_args_get(t->args, "friction");
-      judge_on_cones(contacts, t->directions, &s);
+      solution.friction = perp_args_get(task->args, "friction");
+      judge_on_cones(contacts, task->directions, &solution);
     }
-    print_solution(t, contacts != NULL ? contacts->p.n : n, &s);
-    if (s.stats.reason == PERP_UNSUITED && ctx->msg[0] != '\0') perp_say("%s", ctx->msg);
-    if (verdict_of(s.stats.reason) < SOLVED) print_scale(&p->p);
-    exit_status = verdict_of(s.stats.reason) >= SOLVED ? PERP_EXIT_OK : PERP_EXIT_FAILED;
+    print_solution(task, contacts != NULL ? contacts->p.n : n, &solution);
+    if (solution.stats.reason == PERP_UNSUITED && ctx->msg[0] != '\0') perp_say("%s", ctx->msg);
+    if (verdict_of(solution.stats.reason) < SOLVED) print_scale(&p->p);
+    exit_status = verdict_of(solution.stats.reason) >= SOLVED ? PERP_EXIT_OK : PERP_EXIT_FAILED;
   } else
     exit_status = perp_lcp_refuse(ctx, status);
   perp_lcp_destroy(solver);
-  perp_pool_free(&s.pool);
+  perp_pool_free(&solution.pool);
   return exit_status;
 }
 
 /* --friction box or pyramid:N; -1 to go on, or the exit status. */
-static int cmd_lcp_solve_read_friction(struct task *t)
+static int cmd_lcp_solve_read_friction(struct task *task)
 {
-  const char *text = perp_args_get(t->args, "friction");
+  const char *text = perp_args_get(task->args, "friction");
   int64_t n = 0;
   if (text == NULL || strcmp(text, "cone") == 0) return -1;
   if (strcmp(text, "box") != 0) {
     if (strncmp(text, "pyramid:", 8) != 0)
-      return perp_usage_error(t->args, "--friction must be one of cone | box | pyramid:N: got %s",
-                              text);
-    if (perp_parse_int(t->ctx, text + 8, 3, 64, &n) != PERP_OK)
-      return perp_usage_of(t->ctx, t->args, "--friction: %s", t->ctx->msg);
+      return perp_usage_error(task->args,
+                              "--friction must be one of cone | box | pyramid:N: got %s", text);
+    if (perp_parse_int(task->ctx, text + 8, 3, 64, &n) != PERP_OK)
+      return perp_usage_of(task->ctx, task->args, "--friction: %s", task->ctx->msg);
   }
-  t->directions = (int)n;
+  task->directions = (int)n;
   return -1;
 }
 
-static int solve_one(const struct task *t, const perp_lcp_problem *p,
+static int solve_one(const struct task *task, const perp_lcp_problem *problem,
                      const perp_lcp_problem *contacts)
 {
-  if (perp_option_given(t->args, "all"))
-    return perp_lcp_print_all(t->ctx, p, contacts, t->directions, t->tol, t->tol_data, t->json);
-  return solve_problem(t, p, contacts);
+  if (perp_option_given(task->args, "all"))
+    return perp_lcp_print_all(task->ctx, problem, contacts, task->directions, task->tol,
+                              task->tol_data, task->json);
+  return solve_problem(task, problem, contacts);
 }
 
 /* --all finds every solution, --sensitivity needs the rows of the problem: -1, or the exit status.
  */
-static int cmd_lcp_solve_allowed(const struct task *t)
+static int cmd_lcp_solve_allowed(const struct task *task)
 {
   static const char *const of_one[] = { "lcp", "guess", "equilibrate", "trace", "sensitivity" };
-  const bool all = perp_option_given(t->args, "all");
+  const bool all = perp_option_given(task->args, "all");
   for (size_t k = 0; all && k < sizeof of_one / sizeof *of_one; k++)
-    if (perp_option_given(t->args, of_one[k]))
-      return perp_usage_error(
-          t->args, "--all enumerates every solution: --%s has no effect; leave it out", of_one[k]);
-  if (perp_option_given(t->args, "sensitivity") && t->directions > 0)
-    return perp_usage_error(t->args, "--sensitivity is of the rows of the problem, which pyramids "
-                                     "replace; use --friction box");
+    if (perp_option_given(task->args, of_one[k]))
+      return perp_usage_error(task->args,
+                              "--all enumerates every solution: --%s has no effect; leave it out",
+                              of_one[k]);
+  if (perp_option_given(task->args, "sensitivity") && task->directions > 0)
+    return perp_usage_error(task->args,
+                            "--sensitivity is of the rows of the problem, which pyramids "
+                            "replace; use --friction box");
   return -1;
 }
 
-static int solve_as(const struct task *t, const perp_lcp_problem *p)
+static int solve_as(const struct task *task, const perp_lcp_problem *p)
 {
-  if (t->directions < 0) return solve_one(t, p, NULL);
+  if (task->directions < 0) return solve_one(task, p, NULL);
   perp_lcp_problem dense = { 0 }, q = { 0 };
-  perp_status made = perp_lcp_problem_form(t->ctx, p, &dense);
+  perp_status made = perp_lcp_problem_form(task->ctx, p, &dense);
   if (made == PERP_OK)
-    made = t->directions > 0 ? perp_lcp_pyramid(t->ctx, &dense, t->directions, &q)
-                             : perp_lcp_boxes(t->ctx, &dense, 1, &q);
-  const int status = made == PERP_OK ? solve_one(t, &q, &dense) : perp_lcp_refuse(t->ctx, made);
+    made = task->directions > 0 ? perp_lcp_pyramid(task->ctx, &dense, task->directions, &q)
+                                : perp_lcp_boxes(task->ctx, &dense, 1, &q);
+  const int status = made == PERP_OK ? solve_one(task, &q, &dense)
+                                     : perp_lcp_refuse(task->ctx, made);
   perp_lcp_problem_free(&q);
   perp_lcp_problem_free(&dense);
   return status;
@@ -332,8 +346,9 @@ static int tell_end(const perp_guard *guard, bool json)
                        : guard->cut == PERP_CUT_MEMORY ? "out-of-memory"
                                                        : "interrupted";
   if (json) {
-    perp_json j = { .out = stdout };
-    perp_json_object(&j, NULL, "status %s, reason %s, message %s", "failed", reason, guard->cause);
+    perp_json out = { .out = stdout };
+    perp_json_object(&out, NULL, "status %s, reason %s, message %s", "failed", reason,
+                     guard->cause);
     printf("\n");
   } else
     printf("# not solved: %s: %s\n", reason, guard->cause);
@@ -342,35 +357,35 @@ static int tell_end(const perp_guard *guard, bool json)
 }
 
 /* Solve in a process of its own: outside code may do anything to it. */
-static int solve_apart(const struct task *t, const perp_lcp_problem *problem)
+static int solve_apart(const struct task *task, const perp_lcp_problem *problem)
 {
   perp_guard guard;
-  if (perp_guard_begin(t->ctx, 0, 0, &guard) != PERP_OK)
-    return perp_lcp_refuse(t->ctx, PERP_ERR_INTERNAL);
-  if (guard.child) return perp_guard_leave(&guard, solve_as(t, problem));
-  const int status = guard.cut == PERP_CUT_NONE ? guard.code : tell_end(&guard, t->json);
+  if (perp_guard_begin(task->ctx, 0, 0, &guard) != PERP_OK)
+    return perp_lcp_refuse(task->ctx, PERP_ERR_INTERNAL);
+  if (guard.child) return perp_guard_leave(&guard, solve_as(task, problem));
+  const int status = guard.cut == PERP_CUT_NONE ? guard.code : tell_end(&guard, task->json);
   perp_guard_free(&guard);
   return status;
 }
 
 static int cmd_lcp_solve(perp_ctx *ctx, const perp_args *args)
 {
-  struct task t;
+  struct task task;
   perp_spec spec;
   perp_lcp_problem problem;
-  int status = task_read(ctx, args, &t);
-  if (status < 0) status = cmd_lcp_solve_read_friction(&t);
-  if (status < 0) status = cmd_lcp_solve_allowed(&t);
+  int status = task_read(ctx, args, &task);
+  if (status < 0) status = cmd_lcp_solve_read_friction(&task);
+  if (status < 0) status = cmd_lcp_solve_allowed(&task);
   if (status >= 0) return status;
   const char *name = perp_args_get(args, "lcp");
   if (perp_spec_parse(ctx, PERP_KIND_lcp, name != NULL ? name : "auto", &spec) != PERP_OK)
     return perp_lcp_refuse(ctx, PERP_ERR_OPTION);
-  t.spec = &spec;
+  task.spec = &spec;
   status = perp_lcp_open(ctx, args->arg[0], &problem);
   if (status < 0) {
     const bool friction = perp_lcp_needs(&problem.p) & (PERP_LCP_FRICTION | PERP_LCP_CONE);
     status = friction || !perp_option_given(args, "friction")
-                 ? solve_apart(&t, &problem)
+                 ? solve_apart(&task, &problem)
                  : perp_usage_error(
                        args, "--friction has no effect: %s has no friction rows; leave it out",
                        args->arg[0]);
@@ -433,26 +448,27 @@ static double distance_of(const perp_lcp *lcp, const double *x, perp_pool *pool,
   return most;
 }
 
-static int judge_vector(const struct task *t, const perp_lcp_problem *p, const double *x)
+static int judge_vector(const struct task *task, const perp_lcp_problem *lcp_problem,
+                        const double *x)
 {
   static const char *const kinds[] = {
     [PERP_NEAR_DOMINANT] = "dominant", [PERP_NEAR_DEFINITE] = "definite"
   };
-  int n = p->p.n;
+  int n = lcp_problem->p.n;
   perp_pool pool = { 0 };
   double *w = perp_pool_alloc(&pool, (size_t)n + 1, sizeof *w);
   perp_lcp_judgement judgement;
-  perp_lcp problem = p->p;
-  problem.tol_data = t->tol_data;
-  perp_lcp_judge(&problem, x, w, perp_lcp_room(&pool, &p->p), &judgement);
-  const int verdict = verdict_of(perp_lcp_verdict(&problem, t->tol, &judgement));
+  perp_lcp problem = lcp_problem->p;
+  problem.tol_data = task->tol_data;
+  perp_lcp_judge(&problem, x, w, perp_lcp_room(&pool, &lcp_problem->p), &judgement);
+  const int verdict = verdict_of(perp_lcp_verdict(&problem, task->tol, &judgement));
   perp_lcp_near shown;
   const double distance = distance_of(&problem, x, &pool, &shown);
-  if (t->json) {
+  if (task->json) {
     perp_json json = { .out = stdout };
     perp_json_members(&json, "{ status %s, residual %g, data %g, tol %g", json_verdicts[verdict],
-                      perp_lcp_residual(&problem, &judgement), judgement.data, t->tol);
-    if (t->tol_data > 0) perp_json_real(&json, "tol_data", t->tol_data);
+                      perp_lcp_residual(&problem, &judgement), judgement.data, task->tol);
+    if (task->tol_data > 0) perp_json_real(&json, "tol_data", task->tol_data);
     perp_lcp_json_judgement(&json, "judgement", &judgement);
     if (shown != PERP_NEAR_UNKNOWN)
       perp_json_members(&json, "distance %g, matrix %s", distance, kinds[shown]);
@@ -461,8 +477,9 @@ static int judge_vector(const struct task *t, const perp_lcp_problem *p, const d
     printf("\n");
   } else {
     char text[128];
-    printf("# %s: %s\n", verdicts[verdict],
-           cmd_lcp_solve_figures(t, perp_lcp_residual(&problem, &judgement), judgement.data, text));
+    printf(
+        "# %s: %s\n", verdicts[verdict],
+        cmd_lcp_solve_figures(task, perp_lcp_residual(&problem, &judgement), judgement.data, text));
     print_judgement(&judgement);
     if (shown != PERP_NEAR_UNKNOWN)
       printf("# largest distance to the one solution: %.3g or less (A is %s)\n", distance,
@@ -479,10 +496,10 @@ static int verify_vector(const perp_lcp_problem *problem, const double *z, bool 
   perp_lcp_proof proof = perp_lcp_prove(&problem->p, z, &radius, perp_lcp_room(&pool, &problem->p));
   perp_pool_free(&pool);
   if (json) {
-    perp_json j = { .out = stdout };
-    perp_json_members(&j, "{ proves %s", proof_names[proof]);
-    if (proof == PERP_PROOF_WITHIN) perp_json_real(&j, "radius", radius);
-    perp_json_close(&j, '}');
+    perp_json out = { .out = stdout };
+    perp_json_members(&out, "{ proves %s", proof_names[proof]);
+    if (proof == PERP_PROOF_WITHIN) perp_json_real(&out, "radius", radius);
+    perp_json_close(&out, '}');
     printf("\n");
   } else if (proof == PERP_PROOF_INFEASIBLE)
     printf("# proved: no solution exists (verified in exact arithmetic)\n");
@@ -495,9 +512,9 @@ static int verify_vector(const perp_lcp_problem *problem, const double *z, bool 
 
 static int cmd_lcp_check(perp_ctx *ctx, const perp_args *args)
 {
-  struct task t;
+  struct task task;
   perp_lcp_problem problem;
-  int status = task_read(ctx, args, &t);
+  int status = task_read(ctx, args, &task);
   if (status < 0) status = perp_lcp_open(ctx, args->arg[0], &problem);
   if (status >= 0) return status;
   double *x = perp_xalloc((size_t)problem.p.n + 1, sizeof *x);
@@ -505,9 +522,9 @@ static int cmd_lcp_check(perp_ctx *ctx, const perp_args *args)
   if (read != PERP_OK)
     status = perp_lcp_refuse(ctx, read);
   else if (perp_option_given(args, "certificate"))
-    status = verify_vector(&problem, x, t.json);
+    status = verify_vector(&problem, x, task.json);
   else
-    status = judge_vector(&t, &problem, x);
+    status = judge_vector(&task, &problem, x);
   free(x);
   perp_lcp_problem_free(&problem);
   return status;

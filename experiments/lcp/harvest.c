@@ -54,15 +54,15 @@ typedef struct harvest {
 /* ---- which ones ---- */
 
 /* the size nearest to n by ratio, not further than a factor 2 */
-static bin *bin_for(harvest *h, int n)
+static bin *bin_for(harvest *work, int n)
 {
   bin *best = NULL;
   double least = log(2) + 1e-9;
-  for (int i = 0; i < h->n_bins; i++) {
-    double far = fabs(log((double)n / h->bins[i].rows));
+  for (int i = 0; i < work->n_bins; i++) {
+    double far = fabs(log((double)n / work->bins[i].rows));
     if (far < least) {
       least = far;
-      best = &h->bins[i];
+      best = &work->bins[i];
     }
   }
   return best;
@@ -208,18 +208,18 @@ static perp_status harvest_store(perp_ctx *ctx, const char *dir, const char *sce
 
 /* ---- the run ---- */
 
-static perp_status harvest_march(perp_ctx *ctx, perp_sim *sim, harvest *h, double t_end)
+static perp_status harvest_march(perp_ctx *ctx, perp_sim *sim, harvest *work, double t_end)
 {
   double t = 0;
   const double *q, *v;
   perp_step_info info;
-  if (!perp_sim_observe(sim, harvest_see, h))
+  if (!perp_sim_observe(sim, harvest_see, work))
     return PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
         "this scene has no contacts, or its formulation solves none: no problem to harvest");
-  for (h->step = 1; t < t_end * (1 - 1e-12); h->step++) {
+  for (work->step = 1; t < t_end * (1 - 1e-12); work->step++) {
     PERP_TRY(perp_sim_step(ctx, sim, t_end, &info));
-    PERP_TRY(h->status);
+    PERP_TRY(work->status);
     if (info.reason < 0) {
       perp_say("the simulation ends at t = %g s: %s", t, perp_reason_name(info.reason));
       break;
@@ -230,13 +230,13 @@ static perp_status harvest_march(perp_ctx *ctx, perp_sim *sim, harvest *h, doubl
 }
 
 /* "4,16,64" */
-static bool read_sizes(const char *text, harvest *h)
+static bool read_sizes(const char *text, harvest *work)
 {
   char *end;
-  for (const char *s = text;; s = end + 1) {
-    long n = strtol(s, &end, 10);
-    if (end == s || n < 1 || n > 1000000 || h->n_bins == BINS_MAX) return false;
-    h->bins[h->n_bins++].rows = (int)n;
+  for (const char *at = text;; at = end + 1) {
+    long n = strtol(at, &end, 10);
+    if (end == at || n < 1 || n > 1000000 || work->n_bins == BINS_MAX) return false;
+    work->bins[work->n_bins++].rows = (int)n;
     if (*end == '\0') return true;
     if (*end != ',') return false;
   }
@@ -246,15 +246,15 @@ static bool read_sizes(const char *text, harvest *h)
 static void harvest_command(const perp_args *args, perp_text *text)
 {
   perp_text_add(text, "%s", args->arg[0]);
-  for (int i = 0; i < args->n_flags; i++)
-    if (args->flag[i].flag->letter != 'o')
-      perp_text_add(text, " --%s%s%s", args->flag[i].flag->name,
-                    args->flag[i].flag->arg != NULL ? " " : "",
-                    args->flag[i].flag->arg != NULL ? args->flag[i].value : "");
+  for (int flag = 0; flag < args->n_flags; flag++)
+    if (args->flag[flag].flag->letter != 'o')
+      perp_text_add(text, " --%s%s%s", args->flag[flag].flag->name,
+                    args->flag[flag].flag->arg != NULL ? " " : "",
+                    args->flag[flag].flag->arg != NULL ? args->flag[flag].value : "");
 }
 
 static perp_status harvest_run(perp_ctx *ctx, const perp_args *args, const perp_spec *scene_spec,
-                               const perp_request *request, harvest *h)
+                               const perp_request *request, harvest *work)
 {
   perp_scene scene;
   perp_sim *sim = NULL;
@@ -270,33 +270,33 @@ static perp_status harvest_run(perp_ctx *ctx, const perp_args *args, const perp_
     status = perp_parts_read(ctx, request, &scene, scene_spec->d->name, &parts, &adaptive);
   if (status == PERP_OK) status = perp_run_times(ctx, request, &scene, adaptive, &step, &t_end);
   const perp_desc *formulation = parts.formulation.d;
-  if (status == PERP_OK && h->sequence.n > 0 && formulation != NULL &&
+  if (status == PERP_OK && work->sequence.n > 0 && formulation != NULL &&
       formulation->caps & PERP_FORM_WRAPS)
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "a sequence needs one simulation, but formulation %s makes several",
                        formulation->name);
   if (status == PERP_OK) status = perp_sim_create(ctx, scene.model, &parts, step, &sim);
   perp_parts_free(&parts);
-  h->sim = sim;
+  work->sim = sim;
   const char *dir = perp_args_get(args, "output");
   if (dir == NULL) dir = ".";
   perp_text text = { 0 };
   harvest_command(args, &text);
-  if (status == PERP_OK && h->sequence.n > 0) {
-    h->sequence.dir = dir;
-    h->sequence.command = text.s;
-    h->sequence.scene = scene_spec->d->name;
-    if (h->sequence.name == NULL) h->sequence.name = h->sequence.scene;
-    h->sequence.t_end = t_end;
-    h->sequence.tol = h->tol;
-    status = perp_harvest_sequence(ctx, sim, &h->sequence);
+  if (status == PERP_OK && work->sequence.n > 0) {
+    work->sequence.dir = dir;
+    work->sequence.command = text.s;
+    work->sequence.scene = scene_spec->d->name;
+    if (work->sequence.name == NULL) work->sequence.name = work->sequence.scene;
+    work->sequence.t_end = t_end;
+    work->sequence.tol = work->tol;
+    status = perp_harvest_sequence(ctx, sim, &work->sequence);
   } else if (status == PERP_OK) {
-    status = harvest_march(ctx, sim, h, t_end);
+    status = harvest_march(ctx, sim, work, t_end);
   }
   perp_sim_destroy(sim);
   perp_scene_destroy(&scene);
-  if (status == PERP_OK && h->sequence.n == 0) status = perp_make_dirs(ctx, dir);
-  if (status != PERP_OK || h->sequence.n > 0) {
+  if (status == PERP_OK && work->sequence.n == 0) status = perp_make_dirs(ctx, dir);
+  if (status != PERP_OK || work->sequence.n > 0) {
     perp_text_free(&text);
     return status;
   }
@@ -305,8 +305,8 @@ static perp_status harvest_run(perp_ctx *ctx, const perp_args *args, const perp_
   perp_table_row(&table, (const char *const[]){ "file", "rows", "t [s]", "bound", "rank",
                                                 "condition", "solved" });
   int files = 0;
-  for (int i = 0; i < h->n_bins && status == PERP_OK; i++) {
-    bin *b = &h->bins[i];
+  for (int i = 0; i < work->n_bins && status == PERP_OK; i++) {
+    bin *b = &work->bins[i];
     qsort(b->keep, (size_t)b->n, sizeof *b->keep, by_time);
     for (int k = 0; k < b->n && status == PERP_OK; k++, files++)
       status = harvest_store(ctx, dir, scene_spec->d->name, text.s, &b->keep[k], k + 1, &table);
@@ -315,7 +315,7 @@ static perp_status harvest_run(perp_ctx *ctx, const perp_args *args, const perp_
   if (files > 0) perp_table_print(&table, stdout);
   perp_table_free(&table);
   if (status == PERP_OK)
-    perp_say("%d of %lld problems stored in %s", files, (long long)h->problems, dir);
+    perp_say("%d of %lld problems stored in %s", files, (long long)work->problems, dir);
   return status;
 }
 
@@ -361,7 +361,7 @@ static int cmd_lcp_harvest(perp_ctx *ctx, const perp_args *args)
 {
   perp_spec scene = { 0 };
   int64_t per_size = 3, seed = 1;
-  harvest h = { .ctx = ctx, .tol = 1e-8, .hardest = perp_args_get(args, "hardest") != NULL };
+  harvest work = { .ctx = ctx, .tol = 1e-8, .hardest = perp_args_get(args, "hardest") != NULL };
   perp_request request = { .scene = args->arg[0] };
   for (int i = 0; i < PERP_PARTS; i++) /* those it has an option for */
     *perp_part_text(&request, i) = perp_args_get(args, perp_part_name(i));
@@ -369,25 +369,26 @@ static int cmd_lcp_harvest(perp_ctx *ctx, const perp_args *args)
   if (status < 0) status = perp_option_int(ctx, args, "seed", 0, INT64_MAX, &seed);
   if (status < 0) status = read_time(ctx, args, "h", &request.h);
   if (status < 0) status = read_time(ctx, args, "t-end", &request.t_end);
-  if (status < 0) status = read_sequence(ctx, args, &h.sequence);
+  if (status < 0) status = read_sequence(ctx, args, &work.sequence);
   if (status >= 0) return status;
   const char *text = perp_args_get(args, "size");
-  if (!read_sizes(text != NULL ? text : "4,16,64,256", &h))
+  if (!read_sizes(text != NULL ? text : "4,16,64,256", &work))
     return perp_usage_error(args, "--size must be numbers of rows, separated by commas: got %s",
                             text);
 
   perp_status done = perp_spec_parse(ctx, PERP_KIND_scene, args->arg[0], &scene);
   if (done == PERP_OK) {
-    h.per_size = (int)per_size;
-    h.rng = perp_rng_create((uint64_t)seed);
-    for (int i = 0; i < h.n_bins; i++) h.bins[i].keep = perp_xalloc((size_t)per_size, sizeof(kept));
-    done = h.rng == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory")
-                         : harvest_run(ctx, args, &scene, &request, &h);
-    for (int i = 0; i < h.n_bins; i++) {
-      for (int k = 0; k < h.bins[i].n; k++) perp_lcp_problem_free(&h.bins[i].keep[k].problem);
-      free(h.bins[i].keep);
+    work.per_size = (int)per_size;
+    work.rng = perp_rng_create((uint64_t)seed);
+    for (int i = 0; i < work.n_bins; i++)
+      work.bins[i].keep = perp_xalloc((size_t)per_size, sizeof(kept));
+    done = work.rng == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory")
+                            : harvest_run(ctx, args, &scene, &request, &work);
+    for (int i = 0; i < work.n_bins; i++) {
+      for (int k = 0; k < work.bins[i].n; k++) perp_lcp_problem_free(&work.bins[i].keep[k].problem);
+      free(work.bins[i].keep);
     }
-    perp_rng_destroy(h.rng);
+    perp_rng_destroy(work.rng);
   }
   perp_spec_free(&scene);
   return done == PERP_OK ? PERP_EXIT_OK : perp_refuse(ctx, perp_exit_of(done));

@@ -46,7 +46,7 @@ typedef struct gather {
 
 static void posed_free(posed *p)
 {
-  for (int i = 0; i < p->n_parts; i++) perp_lcp_problem_free(&p->part[i]);
+  for (int part = 0; part < p->n_parts; part++) perp_lcp_problem_free(&p->part[part]);
   free(p->part);
   free(p->contact);
   *p = (posed){ 0 };
@@ -62,32 +62,32 @@ static bool harvest_sequence_solved(const perp_lcp *lcp, const double *lambda, d
   return judgement.rel <= tol;
 }
 
-static perp_status harvest_sequence_take(gather *g, const perp_contact_place *place,
+static perp_status harvest_sequence_take(gather *work, const perp_contact_place *place,
                                          const perp_lcp *lcp, const double *lambda)
 {
   if (place == NULL || place->origin == NULL)
-    return PERP_FAIL(g->ctx, PERP_ERR_UNSUPPORTED,
+    return PERP_FAIL(work->ctx, PERP_ERR_UNSUPPORTED,
                      "a sequence needs contact impulses that are carried over between steps: use "
                      "--formulation velocity");
   if (lcp->n != place->nc * place->rows || lcp->contact_of != NULL)
-    return PERP_FAIL(g->ctx, PERP_ERR_UNSUPPORTED,
+    return PERP_FAIL(work->ctx, PERP_ERR_UNSUPPORTED,
                      "a sequence needs one row per contact direction: use --contact frictionless, "
                      "box or cone, a scene without actuators, and eliminated joints");
-  if (place->call == g->call && place->island == g->island)
-    return PERP_FAIL(g->ctx, PERP_ERR_UNSUPPORTED,
+  if (place->call == work->call && place->island == work->island)
+    return PERP_FAIL(work->ctx, PERP_ERR_UNSUPPORTED,
                      "an island has two problems in one step (impact=poisson or limits=fixed): a "
                      "sequence needs one");
   for (int k = 0; k < 2 * place->nc && place->rows == 3; k++) {
     const double *t = place->frame + 3 * k;
     if (fabs(perp_dot(3, t, t) - 1) > 1e-9)
-      return PERP_FAIL(g->ctx, PERP_ERR_UNSUPPORTED,
+      return PERP_FAIL(work->ctx, PERP_ERR_UNSUPPORTED,
                        "a sequence needs isotropic friction: leave out mu_across");
   }
-  if (place->call != g->call) posed_free(&g->now);
-  g->call = place->call;
-  g->island = place->island;
-  posed *now = &g->now;
-  const bool solved = harvest_sequence_solved(lcp, lambda, g->tol);
+  if (place->call != work->call) posed_free(&work->now);
+  work->call = place->call;
+  work->island = place->island;
+  posed *now = &work->now;
+  const bool solved = harvest_sequence_solved(lcp, lambda, work->tol);
   now->solved = solved && (now->n_parts == 0 || now->solved);
   now->h = place->h;
   now->per_contact = place->rows;
@@ -106,7 +106,7 @@ static perp_status harvest_sequence_take(gather *g, const perp_contact_place *pl
   now->rows += lcp->n;
   const perp_lcp_problem view = { .p = *lcp,
                                   .solution = solved ? (double *)(uintptr_t)lambda : NULL };
-  PERP_TRY(perp_lcp_problem_copy(g->ctx, &view, &now->part[now->n_parts]));
+  PERP_TRY(perp_lcp_problem_copy(work->ctx, &view, &now->part[now->n_parts]));
   now->n_parts++;
   return PERP_OK;
 }
@@ -114,9 +114,9 @@ static perp_status harvest_sequence_take(gather *g, const perp_contact_place *pl
 static void harvest_sequence_see(void *user, const perp_contact_place *place, const perp_lcp *lcp,
                                  const double *lambda, const perp_stats *stats)
 {
-  gather *g = user;
+  gather *work = user;
   (void)stats;
-  if (g->status == PERP_OK) g->status = harvest_sequence_take(g, place, lcp, lambda);
+  if (work->status == PERP_OK) work->status = harvest_sequence_take(work, place, lcp, lambda);
 }
 
 static int harvest_sequence_by_id(const void *a, const void *b)
@@ -176,44 +176,44 @@ static perp_status harvest_sequence_march(perp_ctx *ctx, perp_sim *sim,
                                           const perp_harvest_wish *wish, perp_lcp_problem *all,
                                           int *n, int *islands)
 {
-  gather g = { .ctx = ctx, .tol = wish->tol, .call = -1 };
+  gather work = { .ctx = ctx, .tol = wish->tol, .call = -1 };
   posed before = { 0 };
   double t = 0;
   const double *q, *v;
   perp_step_info info;
   perp_status status = PERP_OK;
-  if (!perp_sim_observe(sim, harvest_sequence_see, &g))
+  if (!perp_sim_observe(sim, harvest_sequence_see, &work))
     return PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
         "this scene has no contacts, or its formulation solves none: no problem to harvest");
   for (int64_t step = 1; *n < wish->n && t < wish->t_end * (1 - 1e-12); step++) {
     const double start = t;
     status = perp_sim_step(ctx, sim, wish->t_end, &info);
-    if (status == PERP_OK) status = g.status;
+    if (status == PERP_OK) status = work.status;
     if (status != PERP_OK) break;
     if (info.reason < 0) {
       perp_say("the simulation ends at t = %g s: %s", t, perp_reason_name(info.reason));
       break;
     }
     perp_sim_state(sim, &t, &q, &v);
-    if (g.now.n_parts == 0 && *n > 0) {
+    if (work.now.n_parts == 0 && *n > 0) {
       perp_say("the sequence ends at t = %g s: a step without a problem", start);
       break;
     }
-    if (g.now.n_parts > 0 && start >= wish->from * (1 - 1e-12)) {
-      status = harvest_sequence_join(ctx, &before, &g.now, start, step, wish, *n, &all[*n]);
+    if (work.now.n_parts > 0 && start >= wish->from * (1 - 1e-12)) {
+      status = harvest_sequence_join(ctx, &before, &work.now, start, step, wish, *n, &all[*n]);
       if (status != PERP_OK) break;
-      islands[(*n)++] = g.now.n_parts;
+      islands[(*n)++] = work.now.n_parts;
     }
     posed_free(&before);
-    before = g.now;
-    g.now = (posed){ 0 };
+    before = work.now;
+    work.now = (posed){ 0 };
     if (before.n > 0)
       qsort(before.contact, (size_t)before.n, sizeof *before.contact, harvest_sequence_by_id);
   }
   perp_sim_observe(sim, NULL, NULL);
   posed_free(&before);
-  posed_free(&g.now);
+  posed_free(&work.now);
   return status;
 }
 

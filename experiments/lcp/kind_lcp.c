@@ -351,10 +351,10 @@ struct history {
 
 static void kind_lcp_remember(void *user, const perp_trace_event *event)
 {
-  struct history *h = user;
-  if (isnan(event->residual) || event->iteration <= h->last) return;
-  h->last = event->iteration;
-  fprintf(h->out, "%d,%.17g\n", event->iteration, event->residual);
+  struct history *history = user;
+  if (isnan(event->residual) || event->iteration <= history->last) return;
+  history->last = event->iteration;
+  fprintf(history->out, "%d,%.17g\n", event->iteration, event->residual);
 }
 
 struct work {
@@ -372,19 +372,19 @@ struct work {
 
 static void kind_lcp_solve(void *user)
 {
-  struct work *k = user;
-  memset(k->lambda, 0, (size_t)k->p->n * sizeof *k->lambda);
-  k->status = perp_lcp_solve(k->ctx, k->solver, k->p, k->tol, k->lambda, k->w, k->wanted,
-                             &k->stats);
+  struct work *work = user;
+  memset(work->lambda, 0, (size_t)work->p->n * sizeof *work->lambda);
+  work->status = perp_lcp_solve(work->ctx, work->solver, work->p, work->tol, work->lambda, work->w,
+                                work->wanted, &work->stats);
 }
 
 static void kind_lcp_product(void *user)
 {
-  const struct work *k = user;
-  perp_lcp_product(k->p, k->lambda, k->w, k->scratch);
+  const struct work *work = user;
+  perp_lcp_product(work->p, work->lambda, work->w, work->scratch);
 }
 
-static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *out)
+static void kind_lcp_measure(const perp_job *job, struct work *work, perp_outcome *out)
 {
   char *part = job->series_path != NULL && !job->timing ? perp_growing_path(job->series_path)
                                                         : NULL;
@@ -393,41 +393,41 @@ static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *
   if (series != NULL) {
     setvbuf(series, NULL, _IOLBF, 1 << 12); /* a kill leaves what was told so far */
     fprintf(series, "iteration,rel\n");
-    k->ctx->trace = kind_lcp_remember;
-    k->ctx->trace_user = &history;
+    work->ctx->trace = kind_lcp_remember;
+    work->ctx->trace_user = &history;
   }
-  k->wanted = &k->judgement;
-  k->ctx->msg[0] = '\0';
-  kind_lcp_solve(k);
-  k->ctx->trace = NULL;
+  work->wanted = &work->judgement;
+  work->ctx->msg[0] = '\0';
+  kind_lcp_solve(work);
+  work->ctx->trace = NULL;
   if (series != NULL) fclose(series);
   if (part != NULL) perp_growing_name(part, job->series_path);
   free(part);
 
-  snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(k->stats.reason));
-  if (k->status != PERP_OK) {
-    perp_kind_lcp_failed(k->ctx, k->status, out);
+  snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(work->stats.reason));
+  if (work->status != PERP_OK) {
+    perp_kind_lcp_failed(work->ctx, work->status, out);
     return;
   }
-  const bool told = k->ctx->msg[0] != '\0', proved = k->stats.reason == PERP_INFEASIBLE;
-  const bool solved = k->stats.reason == PERP_CONVERGED || proved;
-  out->status = solved                                ? PERP_CELL_OK
-                : k->stats.reason == PERP_SWEEPS_DONE ? PERP_CELL_FIXED_WORK
-                : k->stats.reason == PERP_MAX_ITER    ? PERP_CELL_MAXITER
-                : k->stats.reason == PERP_UNSUITED    ? PERP_CELL_UNSUITED
-                                                      : PERP_CELL_UNSOLVED;
+  const bool told = work->ctx->msg[0] != '\0', proved = work->stats.reason == PERP_INFEASIBLE;
+  const bool solved = work->stats.reason == PERP_CONVERGED || proved;
+  out->status = solved                                   ? PERP_CELL_OK
+                : work->stats.reason == PERP_SWEEPS_DONE ? PERP_CELL_FIXED_WORK
+                : work->stats.reason == PERP_MAX_ITER    ? PERP_CELL_MAXITER
+                : work->stats.reason == PERP_UNSUITED    ? PERP_CELL_UNSUITED
+                                                         : PERP_CELL_UNSOLVED;
   out->problems = 1;
   out->unsolved = !solved && out->status != PERP_CELL_FIXED_WORK;
   out->swept = out->status == PERP_CELL_FIXED_WORK;
   if (!solved && told &&
-      (k->stats.reason == PERP_INVALID_STATE || k->stats.reason == PERP_UNSUITED))
-    snprintf(out->cause, sizeof out->cause, "%s", k->ctx->msg);
+      (work->stats.reason == PERP_INVALID_STATE || work->stats.reason == PERP_UNSUITED))
+    snprintf(out->cause, sizeof out->cause, "%s", work->ctx->msg);
   else if (!solved)
     snprintf(out->cause, sizeof out->cause, "%s after %d iterations, residual %.3g", out->reason,
-             k->stats.iterations, k->stats.residual);
-  const perp_lcp_judgement *judgement = &k->judgement;
-  const perp_stats *stats = &k->stats;
-  const double value[] = { perp_lcp_residual(k->p, judgement),
+             work->stats.iterations, work->stats.residual);
+  const perp_lcp_judgement *judgement = &work->judgement;
+  const perp_stats *stats = &work->stats;
+  const double value[] = { perp_lcp_residual(work->p, judgement),
                            judgement->rel,
                            judgement->data,
                            judgement->abs,
@@ -435,7 +435,7 @@ static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *
                            judgement->siconos,
                            judgement->fclib,
                            judgement->abh,
-                           k->p->n,
+                           work->p->n,
                            stats->iterations,
                            stats->factorizations,
                            (double)stats->matvecs,
@@ -446,18 +446,18 @@ static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *
     perp_outcome_add(out, table[i].name, value[i]);
   if (!solved) return; /* how long a failure took is no time to solution */
   if (!job->timing && job->study->measure.repeats > 0) return; /* timing rounds follow */
-  k->wanted = NULL;
+  work->wanted = NULL;
   const perp_status replaced = perp_kind_lcp_in_place(
-      k->ctx, k->spec, k->p->n, k->p->F != NULL ? k->p->F->nv : 0, &k->solver);
+      work->ctx, work->spec, work->p->n, work->p->F != NULL ? work->p->F->nv : 0, &work->solver);
   if (replaced != PERP_OK) {
-    perp_kind_lcp_failed(k->ctx, replaced, out);
+    perp_kind_lcp_failed(work->ctx, replaced, out);
     return;
   }
   perp_clock_reference pace;
   perp_clock_reference_begin(&pace);
-  double seconds = perp_kind_lcp_timed(kind_lcp_solve, k, 20e-3, &pace);
+  double seconds = perp_kind_lcp_timed(kind_lcp_solve, work, 20e-3, &pace);
   out->pace = perp_clock_reference_end(&pace);
-  double unit = perp_kind_lcp_timed(kind_lcp_product, k, 5e-3, &pace);
+  double unit = perp_kind_lcp_timed(kind_lcp_product, work, 5e-3, &pace);
   perp_outcome_add(out, "time.cpu", seconds);
   perp_outcome_add(out, "work.products", seconds / unit);
 }
@@ -486,7 +486,7 @@ static void kind_lcp_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
   }
   perp_lcp_problem problem = { 0 };
   perp_spec spec = { 0 };
-  struct work k = {
+  struct work work = {
     .ctx = ctx, .spec = &spec, .p = &problem.p, .tol = job->cell->value[P_TOL].number
   };
   perp_status status = perp_kind_lcp_problem(ctx, job->study, job->cell->value[P_PROBLEM].text,
@@ -494,11 +494,11 @@ static void kind_lcp_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
   if (status == PERP_OK)
     status = perp_spec_parse(ctx, PERP_KIND_lcp, job->cell->value[P_LCP].text, &spec);
   int n = problem.p.n, nv = problem.p.F != NULL ? problem.p.F->nv : 0;
-  if (status == PERP_OK) status = perp_lcp_affords_form(ctx, spec.d, k.p);
-  if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, n, nv, &k.solver);
+  if (status == PERP_OK) status = perp_lcp_affords_form(ctx, spec.d, work.p);
+  if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, n, nv, &work.solver);
   if (status == PERP_OK && job->what == PERP_JOB_SETUP) {
     /* a solver may say beforehand that the problem is none of its own */
-    const char *what = perp_lcp_unsuited(spec.d, k.p);
+    const char *what = perp_lcp_unsuited(spec.d, work.p);
     out->status = what == NULL ? PERP_CELL_OK : PERP_CELL_SETUP_FAILED;
     if (what != NULL) {
       snprintf(out->reason, sizeof out->reason, "unsuited");
@@ -506,14 +506,14 @@ static void kind_lcp_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
     }
   } else if (status == PERP_OK) {
     perp_pool room = { 0 };
-    k.lambda = perp_pool_alloc(&room, (size_t)n, sizeof *k.lambda);
-    k.w = perp_pool_alloc(&room, (size_t)n, sizeof *k.w);
-    k.scratch = perp_pool_alloc(&room, PERP_LCP_SCRATCH(n, nv), sizeof *k.scratch);
-    kind_lcp_measure(job, &k, out);
+    work.lambda = perp_pool_alloc(&room, (size_t)n, sizeof *work.lambda);
+    work.w = perp_pool_alloc(&room, (size_t)n, sizeof *work.w);
+    work.scratch = perp_pool_alloc(&room, PERP_LCP_SCRATCH(n, nv), sizeof *work.scratch);
+    kind_lcp_measure(job, &work, out);
     perp_pool_free(&room);
   } else
     perp_kind_lcp_failed(ctx, status, out);
-  perp_lcp_destroy(k.solver);
+  perp_lcp_destroy(work.solver);
   perp_spec_free(&spec);
   perp_lcp_problem_free(&problem);
 }
@@ -532,11 +532,11 @@ static void kind_lcp_command(const perp_study *study, const perp_cell *cell, per
   int n, seed;
   const char *problem = cell->value[P_PROBLEM].text;
   if (sscanf(problem, "%63[^:]:n=%d,seed=%d", family, &n, &seed) == 3) {
-    const perp_lcp_family *f = perp_lcp_family_find(family);
+    const perp_lcp_family *lcp_family = perp_lcp_family_find(family);
     perp_text_add(out, "perp lcp generate ");
     perp_shell_path(out, family);
     perp_text_add(out, " --n %d", n);
-    if (f == NULL || f->seeded) perp_text_add(out, " --seed %d", seed);
+    if (lcp_family == NULL || lcp_family->seeded) perp_text_add(out, " --seed %d", seed);
     perp_text_add(out, "%s | perp lcp solve -",
                   strstr(problem, ",factored") != NULL ? " --factored" : "");
   } else {

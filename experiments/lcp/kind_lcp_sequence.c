@@ -75,22 +75,27 @@ struct marches {
 
 static void kind_lcp_sequence_cold(void *user)
 {
-  struct marches *m = user;
-  m->status = perp_sequence_march(m->ctx, m->solver, m->tol, false, &m->s, NULL);
+  struct marches *marches = user;
+  marches->status = perp_sequence_march(marches->ctx, marches->solver, marches->tol, false,
+                                        &marches->s, NULL);
 }
 
 static void kind_lcp_sequence_warm(void *user)
 {
-  struct marches *m = user;
-  m->status = perp_sequence_march(m->ctx, m->solver, m->tol, true, &m->s, NULL);
+  struct marches *marches = user;
+  marches->status = perp_sequence_march(marches->ctx, marches->solver, marches->tol, true,
+                                        &marches->s, NULL);
 }
 
-static perp_status kind_lcp_sequence_solve(struct marches *m)
+static perp_status kind_lcp_sequence_solve(struct marches *marches)
 {
-  PERP_TRY(perp_sequence_begin(m->ctx, m->solver, m->tol, &m->s, m->cold));
-  PERP_TRY(perp_sequence_march(m->ctx, m->solver, m->tol, false, &m->s, m->cold));
-  if (!m->warms) return PERP_OK;
-  return perp_sequence_march(m->ctx, m->solver, m->tol, true, &m->s, m->warm);
+  PERP_TRY(
+      perp_sequence_begin(marches->ctx, marches->solver, marches->tol, &marches->s, marches->cold));
+  PERP_TRY(perp_sequence_march(marches->ctx, marches->solver, marches->tol, false, &marches->s,
+                               marches->cold));
+  if (!marches->warms) return PERP_OK;
+  return perp_sequence_march(marches->ctx, marches->solver, marches->tol, true, &marches->s,
+                             marches->warm);
 }
 
 /* One answer into the verdict of the cell: the first that is none is its cause. */
@@ -117,17 +122,17 @@ static void kind_lcp_sequence_count(const perp_sequence_answer *answer, int k, c
   }
 }
 
-static void kind_lcp_sequence_verdict(const struct marches *m, perp_outcome *out)
+static void kind_lcp_sequence_verdict(const struct marches *marches, perp_outcome *out)
 {
   out->status = PERP_CELL_OK;
-  snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(m->cold->stats.reason));
-  for (int k = 0; k < m->s.n; k++) kind_lcp_sequence_count(&m->cold[k], k, "cold", out);
+  snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(marches->cold->stats.reason));
+  for (int k = 0; k < marches->s.n; k++) kind_lcp_sequence_count(&marches->cold[k], k, "cold", out);
   bool lame = false; /* a warm start from what is no answer */
-  for (int k = 1; k < m->s.n && m->warms; k++) {
-    kind_lcp_sequence_count(&m->warm[k], k, "warm", out);
-    lame |= k + 1 < m->s.n && !perp_sequence_solved(&m->warm[k]);
+  for (int warm = 1; warm < marches->s.n && marches->warms; warm++) {
+    kind_lcp_sequence_count(&marches->warm[warm], warm, "warm", out);
+    lame |= warm + 1 < marches->s.n && !perp_sequence_solved(&marches->warm[warm]);
   }
-  lame |= m->warms && !perp_sequence_solved(m->cold);
+  lame |= marches->warms && !perp_sequence_solved(marches->cold);
   const double none = out->unsolved + out->swept;
   if (none == 0) return;
   char first[sizeof out->cause];
@@ -137,7 +142,7 @@ static void kind_lcp_sequence_verdict(const struct marches *m, perp_outcome *out
 }
 
 /* The worst of all answers, as far as there is anything to judge. */
-static void kind_lcp_sequence_figures(const struct marches *m, perp_outcome *out)
+static void kind_lcp_sequence_figures(const struct marches *marches, perp_outcome *out)
 {
   static const char *const names[] = {
     "residual", "rel", "data", "abs", "componentwise", "merit.siconos", "merit.fclib", "merit.abh"
@@ -146,9 +151,11 @@ static void kind_lcp_sequence_figures(const struct marches *m, perp_outcome *out
   double worst[FIGURES];
   bool judged = false;
   for (int i = 0; i < FIGURES; i++) worst[i] = 0;
-  for (int k = 0; k < 2 * m->s.n; k++) {
-    const perp_sequence_answer *answer = k < m->s.n ? &m->cold[k] : &m->warm[k - m->s.n];
-    if (k == m->s.n || (k > m->s.n && !m->warms) || answer->stats.reason == PERP_INFEASIBLE)
+  for (int k = 0; k < 2 * marches->s.n; k++) {
+    const perp_sequence_answer *answer = k < marches->s.n ? &marches->cold[k]
+                                                          : &marches->warm[k - marches->s.n];
+    if (k == marches->s.n || (k > marches->s.n && !marches->warms) ||
+        answer->stats.reason == PERP_INFEASIBLE)
       continue;
     const perp_lcp_judgement *judgement = &answer->judgement;
     const double value[] = { answer->stats.residual,   judgement->rel,
@@ -162,74 +169,75 @@ static void kind_lcp_sequence_figures(const struct marches *m, perp_outcome *out
   for (int i = 0; i < FIGURES && judged; i++) perp_outcome_add(out, names[i], worst[i]);
 }
 
-static void kind_lcp_sequence_sums(const struct marches *m, perp_outcome *out)
+static void kind_lcp_sequence_sums(const struct marches *marches, perp_outcome *out)
 {
-  const perp_sequence_sums cold = perp_sequence_sum(&m->s, m->cold);
-  perp_outcome_add(out, "rows", m->s.rows);
+  const perp_sequence_sums cold = perp_sequence_sum(&marches->s, marches->cold);
+  perp_outcome_add(out, "rows", marches->s.rows);
   perp_outcome_add(out, "iterations", cold.iterations);
   perp_outcome_add(out, "factorizations", cold.factorizations);
   perp_outcome_add(out, "matvecs", cold.matvecs);
   perp_outcome_add(out, "fallbacks", cold.fallbacks);
   perp_outcome_add(out, "work.counted", cold.work);
-  perp_outcome_add(out, "rows.born", m->s.born);
-  perp_outcome_add(out, "rows.gone", m->s.gone);
-  if (!m->warms || out->status != PERP_CELL_OK) return;
-  const perp_sequence_sums warm = perp_sequence_sum(&m->s, m->warm);
+  perp_outcome_add(out, "rows.born", marches->s.born);
+  perp_outcome_add(out, "rows.gone", marches->s.gone);
+  if (!marches->warms || out->status != PERP_CELL_OK) return;
+  const perp_sequence_sums warm = perp_sequence_sum(&marches->s, marches->warm);
   if (cold.work > 0) perp_outcome_add(out, "warm.work.rel", warm.work / cold.work);
   if (cold.iterations > 0)
     perp_outcome_add(out, "warm.iterations.rel", warm.iterations / cold.iterations);
 }
 
 static perp_status kind_lcp_sequence_run(const perp_job *job, const perp_spec *spec,
-                                         struct marches *m, perp_outcome *out)
+                                         struct marches *marches, perp_outcome *out)
 {
   if (job->what == PERP_JOB_SETUP) {
-    const char *what = perp_sequence_unsuited(&m->s, spec->d);
+    const char *what = perp_sequence_unsuited(&marches->s, spec->d);
     out->status = what == NULL ? PERP_CELL_OK : PERP_CELL_SETUP_FAILED;
     if (what == NULL) return PERP_OK;
     snprintf(out->reason, sizeof out->reason, "unsuited");
     snprintf(out->cause, sizeof out->cause, "%s does not serve %s", spec->d->name, what);
     return PERP_OK;
   }
-  PERP_TRY(kind_lcp_sequence_solve(m));
-  kind_lcp_sequence_verdict(m, out);
-  const char *what = perp_sequence_unsuited(&m->s, spec->d);
+  PERP_TRY(kind_lcp_sequence_solve(marches));
+  kind_lcp_sequence_verdict(marches, out);
+  const char *what = perp_sequence_unsuited(&marches->s, spec->d);
   if (what != NULL)
     snprintf(out->cause, sizeof out->cause, "%s does not serve %s", spec->d->name, what);
-  kind_lcp_sequence_figures(m, out);
-  kind_lcp_sequence_sums(m, out);
+  kind_lcp_sequence_figures(marches, out);
+  kind_lcp_sequence_sums(marches, out);
   if (out->status != PERP_CELL_OK)
     return PERP_OK; /* how long a failure took is no time to solution */
   if (!job->timing && job->study->measure.repeats > 0) return PERP_OK; /* timing rounds follow */
   /* The clock: the same marches again, which find the same answers. */
-  PERP_TRY(perp_kind_lcp_in_place(m->ctx, spec, m->s.rows, m->s.columns, &m->solver));
+  PERP_TRY(perp_kind_lcp_in_place(marches->ctx, spec, marches->s.rows, marches->s.columns,
+                                  &marches->solver));
   perp_clock_reference pace;
   perp_clock_reference_begin(&pace);
-  const double cold = perp_kind_lcp_timed(kind_lcp_sequence_cold, m, 20e-3, &pace);
-  const double warm = m->warms && m->status == PERP_OK
-                          ? perp_kind_lcp_timed(kind_lcp_sequence_warm, m, 20e-3, &pace)
+  const double cold = perp_kind_lcp_timed(kind_lcp_sequence_cold, marches, 20e-3, &pace);
+  const double warm = marches->warms && marches->status == PERP_OK
+                          ? perp_kind_lcp_timed(kind_lcp_sequence_warm, marches, 20e-3, &pace)
                           : 0;
   out->pace = perp_clock_reference_end(&pace);
-  PERP_TRY(m->status);
+  PERP_TRY(marches->status);
   perp_outcome_add(out, "time.cpu", cold);
-  if (m->warms) perp_outcome_add(out, "warm.time.rel", warm / cold);
+  if (marches->warms) perp_outcome_add(out, "warm.time.rel", warm / cold);
   return PERP_OK;
 }
 
 void perp_kind_lcp_sequence(perp_ctx *ctx, const perp_job *job, const perp_spec *spec,
                             const char *prefix, double tol, perp_outcome *out)
 {
-  struct marches m = { .ctx = ctx, .tol = tol, .warms = perp_sequence_warms(spec->d) };
-  perp_status status = perp_sequence_open(ctx, prefix, &m.s);
+  struct marches marches = { .ctx = ctx, .tol = tol, .warms = perp_sequence_warms(spec->d) };
+  perp_status status = perp_sequence_open(ctx, prefix, &marches.s);
   if (status == PERP_OK) {
-    m.cold = perp_xalloc((size_t)m.s.n, sizeof *m.cold);
-    m.warm = perp_xalloc((size_t)m.s.n, sizeof *m.warm);
-    status = perp_lcp_create(ctx, spec, m.s.rows, m.s.columns, &m.solver);
+    marches.cold = perp_xalloc((size_t)marches.s.n, sizeof *marches.cold);
+    marches.warm = perp_xalloc((size_t)marches.s.n, sizeof *marches.warm);
+    status = perp_lcp_create(ctx, spec, marches.s.rows, marches.s.columns, &marches.solver);
   }
-  if (status == PERP_OK) status = kind_lcp_sequence_run(job, spec, &m, out);
+  if (status == PERP_OK) status = kind_lcp_sequence_run(job, spec, &marches, out);
   if (status != PERP_OK) perp_kind_lcp_failed(ctx, status, out);
-  perp_lcp_destroy(m.solver);
-  perp_sequence_close(&m.s);
-  free(m.cold);
-  free(m.warm);
+  perp_lcp_destroy(marches.solver);
+  perp_sequence_close(&marches.s);
+  free(marches.cold);
+  free(marches.warm);
 }

@@ -51,18 +51,18 @@ static perp_status live_start(perp_ctx *ctx, const perp_args *args, perp_json *j
     perp_spec_free(&spec);
     if (kinds[k] != PERP_KIND_scene) perp_json_text(json, name, text);
   }
-  const char *against = perp_args_get(args, "against"), *h = perp_args_get(args, "h");
+  const char *against = perp_args_get(args, "against"), *at = perp_args_get(args, "h");
   if (against != NULL) {
     perp_spec spec;
     PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, against, &spec));
     perp_spec_free(&spec);
     perp_json_text(json, "against", against);
   }
-  if (h != NULL) {
+  if (at != NULL) {
     double step;
-    PERP_TRY(perp_parse_real(ctx, h, "s", &step));
+    PERP_TRY(perp_parse_real(ctx, at, "s", &step));
     if (!(step > 0 && step <= 1))
-      return PERP_FAIL(ctx, PERP_ERR_OPTION, "h = %s is outside (0, 1 s]", h);
+      return PERP_FAIL(ctx, PERP_ERR_OPTION, "h = %s is outside (0, 1 s]", at);
     perp_json_real(json, "h", step);
   }
   perp_json_close(json, '}');

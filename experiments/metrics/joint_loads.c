@@ -11,14 +11,15 @@ static bool loads_slides(perp_joint_kind kind)
 }
 
 /* The joint between the two bodies of a force that is nothing to the outside; -1: there is none. */
-static int loads_joint(const perp_model *model, const perp_force_def *f)
+static int loads_joint(const perp_model *model, const perp_force_def *force)
 {
-  if (f->plugin == NULL || f->plugin->own != 0 || f->n_bodies != 2) return -1;
-  if (!(perp_force_promises(f) & PERP_FORCE_INTERNAL)) return -1;
-  for (int i = 0; i < perp_model_joints(model); i++) {
-    const perp_joint_def *j = perp_model_joint(model, i);
-    if ((j->a == f->body[0] && j->b == f->body[1]) || (j->a == f->body[1] && j->b == f->body[0]))
-      return i;
+  if (force->plugin == NULL || force->plugin->own != 0 || force->n_bodies != 2) return -1;
+  if (!(perp_force_promises(force) & PERP_FORCE_INTERNAL)) return -1;
+  for (int joint = 0; joint < perp_model_joints(model); joint++) {
+    const perp_joint_def *def = perp_model_joint(model, joint);
+    if ((def->a == force->body[0] && def->b == force->body[1]) ||
+        (def->a == force->body[1] && def->b == force->body[0]))
+      return joint;
   }
   return -1;
 }
@@ -30,20 +31,20 @@ perp_status perp_loads_of(perp_ctx *ctx, const perp_model *model, perp_load **ou
   if (load == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the loads of joints");
   int n = 0;
   for (int i = 0; i < drives; i++) {
-    const perp_drive_def *d = perp_model_drive(model, i);
-    load[n++] = (perp_load){ .joint = d->joint,
+    const perp_drive_def *drive = perp_model_drive(model, i);
+    load[n++] = (perp_load){ .joint = drive->joint,
                              .drive = i,
                              .slides = perp_model_drive_slides(model, i),
-                             .part = d->axis == PERP_DRIVE_TURN };
+                             .part = drive->axis == PERP_DRIVE_TURN };
   }
   for (int i = 0; i < forces; i++) {
-    const perp_force_def *f = perp_model_force_element(model, i);
-    const int joint = loads_joint(model, f);
+    const perp_force_def *force = perp_model_force_element(model, i);
+    const int joint = loads_joint(model, force);
     if (joint < 0) continue;
     load[n++] = (perp_load){ .joint = joint,
                              .drive = -1,
                              .element = i,
-                             .end = f->body[1] >= 0 ? 1 : 0,
+                             .end = force->body[1] >= 0 ? 1 : 0,
                              .slides = loads_slides(perp_model_joint(model, joint)->kind) };
   }
   *out = load;
@@ -84,11 +85,11 @@ static void loads_body(const perp_model *model, const double *q, const double *v
 static double loads_force(const perp_model *model, const perp_load *load, double t, const double *q,
                           const double *v)
 {
-  const perp_force_def *f = perp_model_force_element(model, load->element);
+  const perp_force_def *force = perp_model_force_element(model, load->element);
   perp_body_state body[2];
   double F[12] = { 0 };
-  for (int i = 0; i < 2; i++) loads_body(model, q, v, f->body[i], &body[i]);
-  f->plugin->force(f->opts, perp_model_dim(model), 2, body, t, F);
+  for (int i = 0; i < 2; i++) loads_body(model, q, v, force->body[i], &body[i]);
+  force->plugin->force(force->opts, perp_model_dim(model), 2, body, t, F);
   const double *own = F + 6 * load->end + (load->slides ? 0 : 3);
   return sqrt(own[0] * own[0] + own[1] * own[1] + own[2] * own[2]);
 }

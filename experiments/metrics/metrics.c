@@ -38,67 +38,73 @@ static double worst(int n, int period, int lengths, const double *err, const dou
 }
 
 /* Has anything but the start been compared?  That agrees by itself. */
-static bool has_errors(const perp_measure *m)
+static bool has_errors(const perp_measure *measure)
 {
-  return m->error.compared > 0 && m->error.compared_until > 0;
+  return measure->error.compared > 0 && measure->error.compared_until > 0;
 }
 
-static double positions(const perp_measure *m, const double *err)
+static double positions(const perp_measure *measure, const double *err)
 {
-  if (!has_errors(m) || m->nq == 0) return nan("");
-  if (m->model == NULL) return worst(m->nq, m->nq, m->nq, err, m->error.q_ref);
-  const int dim = perp_model_dim(m->model);
-  return worst(m->nq, dim == 2 ? 3 : 7, dim, err, m->error.q_ref);
+  if (!has_errors(measure) || measure->nq == 0) return nan("");
+  if (measure->model == NULL)
+    return worst(measure->nq, measure->nq, measure->nq, err, measure->error.q_ref);
+  const int dim = perp_model_dim(measure->model);
+  return worst(measure->nq, dim == 2 ? 3 : 7, dim, err, measure->error.q_ref);
 }
 
-static double velocities(const perp_measure *m)
+static double velocities(const perp_measure *measure)
 {
-  if (!has_errors(m) || m->nv == 0) return nan("");
-  if (m->model == NULL) return worst(m->nv, m->nv, m->nv, m->error.v_err, m->error.v_ref);
-  const int dim = perp_model_dim(m->model);
-  return worst(m->nv, dim == 2 ? 3 : 6, dim, m->error.v_err, m->error.v_ref);
+  if (!has_errors(measure) || measure->nv == 0) return nan("");
+  if (measure->model == NULL)
+    return worst(measure->nv, measure->nv, measure->nv, measure->error.v_err, measure->error.v_ref);
+  const int dim = perp_model_dim(measure->model);
+  return worst(measure->nv, dim == 2 ? 3 : 6, dim, measure->error.v_err, measure->error.v_ref);
 }
 
-static double lambda_error(const perp_measure *m)
+static double lambda_error(const perp_measure *measure)
 {
-  if (m->error.lambda_compared == 0) return nan("");
-  return worst(m->m, m->m, m->m, m->error.lambda_err, m->error.lambda_ref);
+  if (measure->error.lambda_compared == 0) return nan("");
+  return worst(measure->m, measure->m, measure->m, measure->error.lambda_err,
+               measure->error.lambda_ref);
 }
 
-static bool has_tip(const perp_measure *m)
+static bool has_tip(const perp_measure *measure)
 {
-  return has_errors(m) && m->model != NULL && m->scene->tip_body != PERP_WORLD;
+  return has_errors(measure) && measure->model != NULL && measure->scene->tip_body != PERP_WORLD;
 }
 
 /* ---- invariants ---- */
 
 /* max kinetic energy + range of potential energy */
-static double energy_swing(const perp_measure *m)
+static double energy_swing(const perp_measure *measure)
 {
-  return m->energy.kinetic_max + (m->energy.potential_hi - m->energy.potential_lo);
+  return measure->energy.kinetic_max +
+         (measure->energy.potential_hi - measure->energy.potential_lo);
 }
 
-static double energy_gain(const perp_measure *m)
+static double energy_gain(const perp_measure *measure)
 {
-  if (m->model == NULL || !m->scene->dissipative || m->scene->driven) return nan("");
-  const double scale = energy_swing(m) + m->contact.weight * m->scene->size;
-  return when(scale > 0, m->energy.gain / scale);
+  if (measure->model == NULL || !measure->scene->dissipative || measure->scene->driven)
+    return nan("");
+  const double scale = energy_swing(measure) + measure->contact.weight * measure->scene->size;
+  return when(scale > 0, measure->energy.gain / scale);
 }
 
 /* Energy that the constraints took or gave: all that a model that keeps it lost or gained, where
  * there are no contacts, else the work of the multipliers. */
-static double constraints_work(const perp_measure *m)
+static double constraints_work(const perp_measure *measure)
 {
-  if (m->model == NULL || m->m == 0) return nan("");
-  const bool alone = m->conserved.energy && m->scratch.collision == NULL;
-  const double scale = energy_swing(m), work = alone ? m->energy.err : m->joint.work_most;
+  if (measure->model == NULL || measure->m == 0) return nan("");
+  const bool alone = measure->conserved.energy && measure->scratch.collision == NULL;
+  const double scale = energy_swing(measure),
+               work = alone ? measure->energy.err : measure->joint.work_most;
   return when(scale > 0, work / scale);
 }
 
 /* Any component of it? */
-static bool conserves(const perp_measure *m, const bool component[3])
+static bool conserves(const perp_measure *measure, const bool component[3])
 {
-  return m->model != NULL && (component[0] || component[1] || component[2]);
+  return measure->model != NULL && (component[0] || component[1] || component[2]);
 }
 
 static double relative(double error, double size)
@@ -108,70 +114,71 @@ static double relative(double error, double size)
 
 /* ---- counts ---- */
 
-static double rhs_bodies(const perp_measure *m)
+static double rhs_bodies(const perp_measure *measure)
 {
-  if (m->run.has_groups) return (double)m->run.groups.rhs_bodies;
-  return m->model == NULL ? nan("") : (double)m->run.ode.rhs * perp_model_bodies(m->model);
+  if (measure->run.has_groups) return (double)measure->run.groups.rhs_bodies;
+  return measure->model == NULL ? nan("")
+                                : (double)measure->run.ode.rhs * perp_model_bodies(measure->model);
 }
 
-static double groups_skipped(const perp_measure *m)
+static double groups_skipped(const perp_measure *measure)
 {
-  const double all = (double)(m->run.groups.advanced + m->run.groups.skipped);
-  return all > 0 ? (double)m->run.groups.skipped / all : 0;
+  const double all = (double)(measure->run.groups.advanced + measure->run.groups.skipped);
+  return all > 0 ? (double)measure->run.groups.skipped / all : 0;
 }
 
-static double lcp_solved(const perp_measure *m)
+static double lcp_solved(const perp_measure *measure)
 {
-  const double all = (double)(m->run.contacts.problems + m->run.contacts.reused);
-  return all > 0 ? (double)(m->run.contacts.solved + m->run.contacts.reused) / all : 1;
+  const double all = (double)(measure->run.contacts.problems + measure->run.contacts.reused);
+  return all > 0 ? (double)(measure->run.contacts.solved + measure->run.contacts.reused) / all : 1;
 }
 
-static bool examined(const perp_measure *m)
+static bool examined(const perp_measure *measure)
 {
-  return m->run.has_contacts && m->run.contacts.examined > 0;
+  return measure->run.has_contacts && measure->run.contacts.examined > 0;
 }
 
-static double a_step(const perp_measure *m, int64_t count)
+static double a_step(const perp_measure *measure, int64_t count)
 {
-  return m->run.ode.steps > 0 ? (double)count / (double)m->run.ode.steps : 0;
+  return measure->run.ode.steps > 0 ? (double)count / (double)measure->run.ode.steps : 0;
 }
 
-static double coulomb(const perp_measure *m, double value)
+static double coulomb(const perp_measure *measure, double value)
 {
-  return when(m->run.has_contacts && m->run.contacts.coulomb.measured, value);
+  return when(measure->run.has_contacts && measure->run.contacts.coulomb.measured, value);
 }
 
-static bool has_events(const perp_measure *m)
+static bool has_events(const perp_measure *measure)
 {
-  return m->run.has_contacts && m->run.contacts.events;
+  return measure->run.has_contacts && measure->run.contacts.events;
 }
 
 /* Are the laws of contact measured: by impulses of steps, of surfaces that are those of bodies? */
-static bool laws(const perp_measure *m)
+static bool laws(const perp_measure *measure)
 {
-  return m->run.has_contacts && !has_events(m) && m->scratch.collision != NULL &&
-         !isnan(m->contact.undissipated);
+  return measure->run.has_contacts && !has_events(measure) && measure->scratch.collision != NULL &&
+         !isnan(measure->contact.undissipated);
 }
 
 /* ---- the scene's own figures ---- */
 
 /* The largest of the scene's checks by this name (all are errors), NAN where none has a figure. */
-static double gauge(const perp_measure *m, const char *name)
+static double gauge(const perp_measure *measure, const char *name)
 {
   double worst = nan("");
-  for (int i = 0; i < m->scene->n_gauges; i++)
-    if (strcmp(m->scene->gauge[i].metric, name) == 0)
-      worst = fmax(worst, m->scene->gauge[i].value(m->scene->gauge[i].user));
+  for (int i = 0; i < measure->scene->n_gauges; i++)
+    if (strcmp(measure->scene->gauge[i].metric, name) == 0)
+      worst = fmax(worst, measure->scene->gauge[i].value(measure->scene->gauge[i].user));
   return worst;
 }
 
-static double truth_error(const perp_measure *m)
+static double truth_error(const perp_measure *measure)
 {
-  for (int i = 0; i < m->scene->n_gauges; i++) {
-    double x = m->scene->gauge[i].value(m->scene->gauge[i].user);
+  for (int i = 0; i < measure->scene->n_gauges; i++) {
+    double x = measure->scene->gauge[i].value(measure->scene->gauge[i].user);
     if (!isnan(x)) return x;
   }
-  return positions(m, m->error.q_err);
+  return positions(measure, measure->error.q_err);
 }
 
 /* ---- the table ---- */

@@ -50,7 +50,7 @@ perp_status perp_csv_read(perp_ctx *ctx, const char *path, perp_csv *table)
 
   /* an upper bound of the number of fields: every delimiter ends one */
   size_t most = 1;
-  for (const char *c = table->text; *c != '\0'; c++) most += *c == ',' || *c == '\n';
+  for (const char *text = table->text; *text != '\0'; text++) most += *text == ',' || *text == '\n';
   char **all = perp_xalloc(most, sizeof *all);
   table->header = all;
   char *at = table->text, end = ',';
@@ -88,10 +88,10 @@ void perp_csv_free(perp_csv *table)
 int perp_csv_field(const perp_csv *table, const char *name)
 {
   size_t n = strlen(name);
-  for (int i = 0; i < table->columns; i++)
-    if (strncmp(table->header[i], name, n) == 0 &&
-        (table->header[i][n] == '[' || table->header[i][n] == '\0'))
-      return i;
+  for (int column = 0; column < table->columns; column++)
+    if (strncmp(table->header[column], name, n) == 0 &&
+        (table->header[column][n] == '[' || table->header[column][n] == '\0'))
+      return column;
   return -1;
 }
 

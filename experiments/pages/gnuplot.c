@@ -47,17 +47,17 @@ static void gnuplot_last_line(int said, char *text, size_t size)
   if (line != NULL) memmove(text, line + 1, strlen(line));
 }
 
-static perp_status gnuplot_run(perp_ctx *ctx, const perp_gnuplot *g, const char *folder)
+static perp_status gnuplot_run(perp_ctx *ctx, const perp_gnuplot *gnuplot, const char *folder)
 {
-  const char *const with[] = { "gnuplot", "-e", g->set, g->script_name, NULL };
-  const char *const without[] = { "gnuplot", g->script_name, NULL };
-  perp_process p = { g->set != NULL ? with : without, folder, true,
-                     memfd_create("gnuplot", MFD_CLOEXEC) };
+  const char *const with[] = { "gnuplot", "-e", gnuplot->set, gnuplot->script_name, NULL };
+  const char *const without[] = { "gnuplot", gnuplot->script_name, NULL };
+  perp_process process = { gnuplot->set != NULL ? with : without, folder, true,
+                           memfd_create("gnuplot", MFD_CLOEXEC) };
   int status = 0;
-  perp_status started = perp_process_run(ctx, &p, &status);
+  perp_status started = perp_process_run(ctx, &process, &status);
   char words[300];
-  gnuplot_last_line(p.said, words, sizeof words);
-  if (p.said >= 0) close(p.said);
+  gnuplot_last_line(process.said, words, sizeof words);
+  if (process.said >= 0) close(process.said);
   if (started != PERP_OK) {
     size_t n = strlen(ctx->msg);
     snprintf(ctx->msg + n, sizeof ctx->msg - n, " (package gnuplot-nox)");
@@ -72,20 +72,21 @@ static perp_status gnuplot_run(perp_ctx *ctx, const perp_gnuplot *g, const char 
   return PERP_OK;
 }
 
-perp_status perp_gnuplot_draw(perp_ctx *ctx, const perp_gnuplot *g, char **picture, size_t *size)
+perp_status perp_gnuplot_draw(perp_ctx *ctx, const perp_gnuplot *gnuplot, char **picture,
+                              size_t *size)
 {
   *picture = NULL;
   char *folder = perp_temp_folder(ctx);
   if (folder == NULL) return PERP_ERR_IO;
-  char *script = perp_xprintf("%s/%s", folder, g->script_name),
-       *data = perp_xprintf("%s/%s", folder, g->data_name),
-       *drawn = perp_xprintf("%s/%s", folder, g->picture_name);
-  perp_status status = perp_write_file(ctx, script, g->script, strlen(g->script));
-  if (status == PERP_OK) status = perp_write_file(ctx, data, g->data, strlen(g->data));
-  if (status == PERP_OK) status = gnuplot_run(ctx, g, folder);
+  char *script = perp_xprintf("%s/%s", folder, gnuplot->script_name),
+       *data = perp_xprintf("%s/%s", folder, gnuplot->data_name),
+       *drawn = perp_xprintf("%s/%s", folder, gnuplot->picture_name);
+  perp_status status = perp_write_file(ctx, script, gnuplot->script, strlen(gnuplot->script));
+  if (status == PERP_OK) status = perp_write_file(ctx, data, gnuplot->data, strlen(gnuplot->data));
+  if (status == PERP_OK) status = gnuplot_run(ctx, gnuplot, folder);
   if (status == PERP_OK && (*picture = perp_read_plain(drawn, size)) == NULL)
     status = PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot did not write the picture %s",
-                       g->picture_name);
+                       gnuplot->picture_name);
   free(script);
   free(data);
   free(drawn);

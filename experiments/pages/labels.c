@@ -34,10 +34,11 @@ typedef struct board {
   int *sum; /* [rows + 1][columns + 1] pieces of curves below and left of a place of the raster */
 } board;
 
-bool perp_plot_direct(const perp_curve *c)
+bool perp_plot_direct(const perp_curve *curve)
 {
-  return c->style == PERP_PLOT_POINTS_LINES || c->style == PERP_PLOT_LINES ||
-         c->style == PERP_PLOT_POINTS || c->style == PERP_PLOT_STEPS || c->style == PERP_PLOT_BOUND;
+  return curve->style == PERP_PLOT_POINTS_LINES || curve->style == PERP_PLOT_LINES ||
+         curve->style == PERP_PLOT_POINTS || curve->style == PERP_PLOT_STEPS ||
+         curve->style == PERP_PLOT_BOUND;
 }
 
 static double labels_scale(double v, const double *range, bool logarithmic, double from, double to)
@@ -48,72 +49,73 @@ static double labels_scale(double v, const double *range, bool logarithmic, doub
 }
 
 /* Point i of a curve in cm; false where it is not drawn. */
-static bool labels_point(const board *b, const perp_curve *c, int i, double *at)
+static bool labels_point(const board *work, const perp_curve *curve, int i, double *at)
 {
-  const perp_plot_frame *z = b->frame;
-  if (!isfinite(c->x[i]) || !isfinite(c->y[i]) || (b->f->logx && c->x[i] <= 0) ||
-      (b->f->logy && c->y[i] <= 0))
+  const perp_plot_frame *frame = work->frame;
+  if (!isfinite(curve->x[i]) || !isfinite(curve->y[i]) || (work->f->logx && curve->x[i] <= 0) ||
+      (work->f->logy && curve->y[i] <= 0))
     return false;
-  at[0] = labels_scale(c->x[i], z->x, b->f->logx, z->left, z->right);
-  at[1] = labels_scale(c->y[i], z->y, b->f->logy, z->bottom, z->top);
+  at[0] = labels_scale(curve->x[i], frame->x, work->f->logx, frame->left, frame->right);
+  at[1] = labels_scale(curve->y[i], frame->y, work->f->logy, frame->bottom, frame->top);
   return true;
 }
 
-static void board_dot(board *b, double x, double y)
+static void board_dot(board *work, double x, double y)
 {
   const int column = (int)(x * DOTS), row = (int)(y * DOTS);
-  if (column < 0 || column >= b->columns || row < 0 || row >= b->rows) return;
-  b->sum[(row + 1) * (b->columns + 1) + column + 1] = 1;
+  if (column < 0 || column >= work->columns || row < 0 || row >= work->rows) return;
+  work->sum[(row + 1) * (work->columns + 1) + column + 1] = 1;
 }
 
-static void board_line(board *b, const double *from, const double *to)
+static void board_line(board *work, const double *from, const double *to)
 {
   const double length = hypot(to[0] - from[0], to[1] - from[1]);
   const int n = (int)(length * DOTS * 1.4) + 1;
   for (int k = 0; k <= n; k++)
-    board_dot(b, from[0] + (to[0] - from[0]) * k / n, from[1] + (to[1] - from[1]) * k / n);
+    board_dot(work, from[0] + (to[0] - from[0]) * k / n, from[1] + (to[1] - from[1]) * k / n);
 }
 
-static void board_curve(board *b, const perp_curve *c)
+static void board_curve(board *work, const perp_curve *curve)
 {
-  const bool steps = c->style == PERP_PLOT_STEPS || c->style == PERP_PLOT_BOUND,
-             joined = steps || c->style == PERP_PLOT_POINTS_LINES || c->style == PERP_PLOT_LINES ||
-                      c->style == PERP_PLOT_GUIDE;
+  const bool steps = curve->style == PERP_PLOT_STEPS || curve->style == PERP_PLOT_BOUND,
+             joined = steps || curve->style == PERP_PLOT_POINTS_LINES ||
+                      curve->style == PERP_PLOT_LINES || curve->style == PERP_PLOT_GUIDE;
   double last[2], at[2];
   bool any = false;
-  for (int i = 0; i < c->n; i++) {
-    if (!labels_point(b, c, i, at)) continue;
+  for (int i = 0; i < curve->n; i++) {
+    if (!labels_point(work, curve, i, at)) continue;
     const double corner[2] = { at[0], any ? last[1] : at[1] };
-    if (any && steps) board_line(b, last, corner);
-    if (any && joined) board_line(b, steps ? corner : last, at);
+    if (any && steps) board_line(work, last, corner);
+    if (any && joined) board_line(work, steps ? corner : last, at);
     for (int k = 0; k < 9; k++) /* the marker */
-      board_dot(b, at[0] + (k % 3 - 1) * 0.1, at[1] + (k / 3 - 1) * 0.1);
+      board_dot(work, at[0] + (k % 3 - 1) * 0.1, at[1] + (k / 3 - 1) * 0.1);
     memcpy(last, at, sizeof last);
     any = true;
   }
 }
 
 /* Pieces of curves in a box. */
-static int board_count(const board *b, double x0, double x1, double y0, double y1)
+static int board_count(const board *work, double x0, double x1, double y0, double y1)
 {
-  const int c0 = (int)fmax(x0 * DOTS, 0), c1 = (int)fmin(x1 * DOTS + 1, b->columns),
-            r0 = (int)fmax(y0 * DOTS, 0), r1 = (int)fmin(y1 * DOTS + 1, b->rows),
-            n = b->columns + 1;
+  const int c0 = (int)fmax(x0 * DOTS, 0), c1 = (int)fmin(x1 * DOTS + 1, work->columns),
+            r0 = (int)fmax(y0 * DOTS, 0), r1 = (int)fmin(y1 * DOTS + 1, work->rows),
+            n = work->columns + 1;
   if (c1 <= c0 || r1 <= r0) return 0;
-  return b->sum[r1 * n + c1] - b->sum[r0 * n + c1] - b->sum[r1 * n + c0] + b->sum[r0 * n + c0];
+  return work->sum[r1 * n + c1] - work->sum[r0 * n + c1] - work->sum[r1 * n + c0] +
+         work->sum[r0 * n + c0];
 }
 
-static void board_make(board *b)
+static void board_make(board *work)
 {
-  b->columns = (int)ceil(b->frame->width * DOTS);
-  b->rows = (int)ceil(b->frame->height * DOTS);
-  memset(b->sum, 0, (size_t)(b->rows + 1) * (size_t)(b->columns + 1) * sizeof *b->sum);
-  for (int k = 0; k < b->f->n; k++) board_curve(b, &b->f->curves[k]);
-  const int n = b->columns + 1;
-  for (int r = 1; r <= b->rows; r++)
+  work->columns = (int)ceil(work->frame->width * DOTS);
+  work->rows = (int)ceil(work->frame->height * DOTS);
+  memset(work->sum, 0, (size_t)(work->rows + 1) * (size_t)(work->columns + 1) * sizeof *work->sum);
+  for (int k = 0; k < work->f->n; k++) board_curve(work, &work->f->curves[k]);
+  const int n = work->columns + 1;
+  for (int r = 1; r <= work->rows; r++)
     for (int c = 1; c < n; c++)
-      b->sum[r * n + c] += b->sum[r * n + c - 1] + b->sum[(r - 1) * n + c] -
-                           b->sum[(r - 1) * n + c - 1];
+      work->sum[r * n + c] += work->sum[r * n + c - 1] + work->sum[(r - 1) * n + c] -
+                              work->sum[(r - 1) * n + c - 1];
 }
 
 /* Where to break a text after at most `most` bytes: at a blank that is not in brackets; 0: nowhere.
@@ -130,104 +132,106 @@ static int labels_break(const char *text, int most)
 }
 
 /* In lines of about `most` bytes; false when that needs too many or a word is much longer. */
-static bool labels_wrap(perp_plot_label *l, const char *text, int most)
+static bool labels_wrap(perp_plot_label *label, const char *text, int most)
 {
-  for (l->lines = 0; *text != '\0'; l->lines++) {
+  for (label->lines = 0; *text != '\0'; label->lines++) {
     int n = (int)strlen(text);
-    if (l->lines == PERP_LABEL_LINES) return false;
+    if (label->lines == PERP_LABEL_LINES) return false;
     if (n > most) {
       const int at = labels_break(text, most);
       n = at > 0 ? at : (int)strcspn(text, " ");
       if (n > most * 3 / 2) return false;
     }
-    l->line[l->lines].text = text;
-    l->line[l->lines].n = n;
+    label->line[label->lines].text = text;
+    label->line[label->lines].n = n;
     text += n;
     text += *text == ' ';
   }
-  return l->lines > 0;
+  return label->lines > 0;
 }
 
-static double labels_width(const perp_plot_frame *z, const perp_plot_label *l)
+static double labels_width(const perp_plot_frame *frame, const perp_plot_label *label)
 {
   int most = 0;
-  for (int i = 0; i < l->lines; i++)
-    if (l->line[i].n > most) most = l->line[i].n;
-  return most * z->letter;
+  for (int line = 0; line < label->lines; line++)
+    if (label->line[line].n > most) most = label->line[line].n;
+  return most * frame->letter;
 }
 
-static double labels_height(const perp_plot_frame *z, const perp_plot_label *l)
+static double labels_height(const perp_plot_frame *frame, const perp_plot_label *label)
 {
-  return l->lines * z->line;
+  return label->lines * frame->line;
 }
 
 /* A candidate, when it is inside of the picture. */
-static int labels_try(const board *b, const perp_plot_label *l, double x, double y, int align,
-                      double cost, spot *spots, int n)
+static int labels_try(const board *work, const perp_plot_label *label, double x, double y,
+                      int align, double cost, spot *spots, int n)
 {
-  const perp_plot_frame *z = b->frame;
-  const double w = labels_width(z, l), h = labels_height(z, l),
+  const perp_plot_frame *frame = work->frame;
+  const double w = labels_width(frame, label), h = labels_height(frame, label),
                x0 = x - (align < 0    ? 0
                          : align == 0 ? w / 2
                                       : w);
-  if (n == CANDIDATES || x0 < z->left + 0.1 || x0 + w > z->width - 0.1 || y - h / 2 < z->bottom ||
-      y + h / 2 > z->top + z->line / 2)
+  if (n == CANDIDATES || x0 < frame->left + 0.1 || x0 + w > frame->width - 0.1 ||
+      y - h / 2 < frame->bottom || y + h / 2 > frame->top + frame->line / 2)
     return n;
   spots[n] = (spot){ x0, x0 + w, y, cost, align, false };
-  spots[n].cost += COST_COVER * board_count(b, x0, x0 + w, y - h / 2, y + h / 2);
+  spots[n].cost += COST_COVER * board_count(work, x0, x0 + w, y - h / 2, y + h / 2);
   return n + 1;
 }
 
 /* A candidate with a line to the end of its curve, where it is not beside it. */
-static int labels_away(const board *b, const perp_plot_label *l, const double *end, double x,
+static int labels_away(const board *work, const perp_plot_label *label, const double *end, double x,
                        double y, double cost, spot *spots, int n)
 {
   const double dx = x - 0.05 - end[0], dy = y - end[1], length = hypot(dx, dy);
-  const bool leader = dx > 0.4 || fabs(dy) > 0.4 * b->frame->line;
+  const bool leader = dx > 0.4 || fabs(dy) > 0.4 * work->frame->line;
   int crossed = 0;
   /* the curve itself is left first */
   for (double at = 0.3; leader && at < length; at += 1.0 / DOTS)
-    crossed += board_count(b, end[0] + dx * at / length, end[0] + dx * at / length,
+    crossed += board_count(work, end[0] + dx * at / length, end[0] + dx * at / length,
                            end[1] + dy * at / length, end[1] + dy * at / length) > 0;
   if (leader) cost += length * COST_LEADER + crossed * COST_COVER;
   const int before = n;
-  n = labels_try(b, l, x, y, -1, cost, spots, n);
+  n = labels_try(work, label, x, y, -1, cost, spots, n);
   if (n > before) spots[before].leader = leader;
   return n;
 }
 
 /* Places of the name of one curve; column_y: its height in the column right of the field.  end: the
  * last point. */
-static int labels_spots(const board *b, const perp_plot_label *l, const double *end,
+static int labels_spots(const board *work, const perp_plot_label *label, const double *end,
                         double column_y, bool column, spot *spots)
 {
-  const perp_plot_frame *z = b->frame;
-  const perp_curve *c = &b->f->curves[l->curve];
-  const double h = labels_height(z, l);
+  const perp_plot_frame *frame = work->frame;
+  const perp_curve *curve = &work->f->curves[label->curve];
+  const double h = labels_height(frame, label);
   double first[2] = { HUGE_VAL, 0 }, at[2];
   int n = 0;
   for (int j = -SPOTS_UP; j <= SPOTS_UP; j++) {
-    const double up = 0.25 * j * z->line;
-    n = labels_try(b, l, end[0] + GAP, end[1] + up, -1, fabs(0.25 * j), spots, n);
+    const double up = 0.25 * j * frame->line;
+    n = labels_try(work, label, end[0] + GAP, end[1] + up, -1, fabs(0.25 * j), spots, n);
   }
-  for (int i = 0; i < c->n; i++)
-    if (labels_point(b, c, i, at) && at[0] < first[0]) memcpy(first, at, sizeof first);
+  for (int i = 0; i < curve->n; i++)
+    if (labels_point(work, curve, i, at) && at[0] < first[0]) memcpy(first, at, sizeof first);
   for (int j = -2; j <= 2; j++)
-    n = labels_try(b, l, first[0] - GAP, first[1] + 0.25 * j * z->line, 1,
+    n = labels_try(work, label, first[0] - GAP, first[1] + 0.25 * j * frame->line, 1,
                    COST_LEFT + fabs(0.25 * j), spots, n);
-  const int stride = 1 + c->n / 12;
-  for (int i = 0; i < c->n; i += stride) {
-    if (!labels_point(b, c, i, at)) continue;
+  const int stride = 1 + curve->n / 12;
+  for (int i = 0; i < curve->n; i += stride) {
+    if (!labels_point(work, curve, i, at)) continue;
     for (int side = -1; side <= 1; side += 2)
       for (int align = -1; align <= 1; align++)
-        n = labels_try(b, l, at[0], at[1] + side * (h / 2 + 0.12), align, COST_BESIDE, spots, n);
+        n = labels_try(work, label, at[0], at[1] + side * (h / 2 + 0.12), align, COST_BESIDE, spots,
+                       n);
   }
   for (int i = 1; i <= 3; i++) /* in free room not far away */
     for (int j = -6; j <= 6; j++)
-      n = labels_away(b, l, end, end[0] + 0.7 * i, end[1] + 0.75 * j * z->line, COST_AWAY, spots,
-                      n);
+      n = labels_away(work, label, end, end[0] + 0.7 * i, end[1] + 0.75 * j * frame->line,
+                      COST_AWAY, spots, n);
   for (int j = -2; column && j <= 2; j++)
-    n = labels_away(b, l, end, z->right + GAP, column_y + 0.25 * j * z->line, 0, spots, n);
+    n = labels_away(work, label, end, frame->right + GAP, column_y + 0.25 * j * frame->line, 0,
+                    spots, n);
   return n;
 }
 
@@ -250,11 +254,11 @@ static bool labels_struck(const spot *p, const double *end, const spot *q, doubl
   return enter < leave;
 }
 
-static double labels_between(const perp_plot_frame *z, const perp_plot_label *a, const spot *p,
+static double labels_between(const perp_plot_frame *frame, const perp_plot_label *a, const spot *p,
                              const double *a_end, const perp_plot_label *b, const spot *q,
                              const double *b_end)
 {
-  const double a_height = labels_height(z, a), b_height = labels_height(z, b);
+  const double a_height = labels_height(frame, a), b_height = labels_height(frame, b);
   const bool side = p->x0 < q->x1 + 0.15 && q->x0 < p->x1 + 0.15;
   double cost = 0;
   if (side && fabs(p->y - q->y) < (a_height + b_height) / 2 + 0.02) cost += COST_OVERLAP;
@@ -268,13 +272,13 @@ static double labels_between(const perp_plot_frame *z, const perp_plot_label *a,
 /* Heights in the column at the right, in the order of the ends and as near to them as names without
  * overlap can be: the height above the names below grows along the column (pool adjacent
  * violators). */
-static void labels_column(const perp_plot_frame *z, const perp_plot_label *l, const int *order,
-                          int n, double (*end)[2], double *y)
+static void labels_column(const perp_plot_frame *frame, const perp_plot_label *label,
+                          const int *order, int n, double (*end)[2], double *y)
 {
   double middle[PERP_LABELS], sum[PERP_LABELS], below = 0;
   int size[PERP_LABELS] = { 0 }, piles = 0;
   for (int i = 0; i < n; i++, piles++) {
-    const double h = labels_height(z, &l[order[i]]) + 0.05;
+    const double h = labels_height(frame, &label[order[i]]) + 0.05;
     middle[i] = below + h / 2;
     below += h;
     sum[piles] = end[order[i]][1] - middle[i];
@@ -284,16 +288,16 @@ static void labels_column(const perp_plot_frame *z, const perp_plot_label *l, co
       size[piles - 1] += size[piles];
     }
   }
-  const double most = z->top + z->line / 2 - below;
+  const double most = frame->top + frame->line / 2 - below;
   for (int i = 0, pile = 0, left = size[0]; i < n; i++, left--) {
     if (left == 0) left = size[++pile];
-    y[order[i]] = middle[i] + fmax(z->bottom, fmin(sum[pile] / size[pile], most));
+    y[order[i]] = middle[i] + fmax(frame->bottom, fmin(sum[pile] / size[pile], most));
   }
 }
 
 /* Choose for one after the other, some times; the sum of the costs, infinite when one has no place.
  */
-static double labels_sweep(const perp_plot_frame *z, const perp_plot_label *l, int n,
+static double labels_sweep(const perp_plot_frame *frame, const perp_plot_label *label, int n,
                            const int *order, double (*end)[2], const spot *spots, const int *count,
                            int *chosen)
 {
@@ -308,8 +312,8 @@ static double labels_sweep(const perp_plot_frame *z, const perp_plot_label *l, i
         double cost = p->cost;
         for (int o = 0; o < n; o++)
           if (o != k && chosen[o] >= 0)
-            cost += labels_between(z, &l[k], p, end[k], &l[o], &spots[o * CANDIDATES + chosen[o]],
-                                   end[o]);
+            cost += labels_between(frame, &label[k], p, end[k], &label[o],
+                                   &spots[o * CANDIDATES + chosen[o]], end[o]);
         if (cost < least) {
           least = cost;
           chosen[k] = s;
@@ -322,20 +326,20 @@ static double labels_sweep(const perp_plot_frame *z, const perp_plot_label *l, i
 }
 
 /* Fill labels in; the sum of their costs. */
-static double labels_choose(board *b, perp_plot_label *l, int n, bool column)
+static double labels_choose(board *work, perp_plot_label *label, int n, bool column)
 {
-  const perp_plot_frame *z = b->frame;
+  const perp_plot_frame *frame = work->frame;
   spot *spots = calloc((size_t)n * CANDIDATES, sizeof *spots);
   double end[PERP_LABELS][2], column_y[PERP_LABELS], total = 0;
   int order[PERP_LABELS], count[PERP_LABELS], chosen[PERP_LABELS], at = 0;
   if (spots == NULL) return HUGE_VAL;
-  board_make(b);
+  board_make(work);
   for (int k = 0; k < n; k++) {
-    const perp_curve *c = &b->f->curves[l[k].curve];
+    const perp_curve *curve = &work->f->curves[label[k].curve];
     double p[2];
     end[k][0] = -HUGE_VAL;
-    for (int i = 0; i < c->n; i++)
-      if (labels_point(b, c, i, p) && p[0] >= end[k][0]) memcpy(end[k], p, sizeof p);
+    for (int i = 0; i < curve->n; i++)
+      if (labels_point(work, curve, i, p) && p[0] >= end[k][0]) memcpy(end[k], p, sizeof p);
     for (at = k; at > 0 && end[order[at - 1]][1] > end[k][1]; at--) order[at] = order[at - 1];
     order[at] = k;
   }
@@ -346,28 +350,29 @@ static double labels_choose(board *b, perp_plot_label *l, int n, bool column)
     for (int i = 0; i < n; i++) {
       const int k = order[i];
       column_y[k] = end[k][1];
-      if (turn == 0 || spots[k * CANDIDATES + chosen[k]].x0 > z->right) in_column[m++] = k;
+      if (turn == 0 || spots[k * CANDIDATES + chosen[k]].x0 > frame->right) in_column[m++] = k;
     }
-    labels_column(z, l, in_column, m, end, column_y);
+    labels_column(frame, label, in_column, m, end, column_y);
     for (int k = 0; k < n; k++) {
-      count[k] = labels_spots(b, &l[k], end[k], column_y[k], column, spots + k * CANDIDATES);
+      count[k] = labels_spots(work, &label[k], end[k], column_y[k], column, spots + k * CANDIDATES);
       chosen[k] = -1;
     }
-    total = labels_sweep(z, l, n, order, end, spots, count, chosen);
+    total = labels_sweep(frame, label, n, order, end, spots, count, chosen);
     if (isinf(total)) break;
   }
   for (int k = 0; k < n && isfinite(total); k++) {
     const spot *p = &spots[k * CANDIDATES + chosen[k]];
-    l[k].align = p->align;
-    l[k].x = p->align < 0 ? p->x0 : p->align == 0 ? (p->x0 + p->x1) / 2 : p->x1;
-    l[k].y = p->y;
-    l[k].from_x = end[k][0];
-    l[k].from_y = end[k][1];
-    l[k].to_x = p->x0 - 0.05;
-    l[k].to_y = p->y;
+    label[k].align = p->align;
+    label[k].x = p->align < 0 ? p->x0 : p->align == 0 ? (p->x0 + p->x1) / 2 : p->x1;
+    label[k].y = p->y;
+    label[k].from_x = end[k][0];
+    label[k].from_y = end[k][1];
+    label[k].to_x = p->x0 - 0.05;
+    label[k].to_y = p->y;
     /* a name beside its curve but not at the height of the end has a line too */
-    l[k].leader = p->leader || (p->align < 0 && fabs(p->x0 - end[k][0] - GAP) < 1e-9 &&
-                                fabs(p->y - end[k][1]) > (0.3 + 0.5 * l[k].lines) * z->line);
+    label[k].leader = p->leader ||
+                      (p->align < 0 && fabs(p->x0 - end[k][0] - GAP) < 1e-9 &&
+                       fabs(p->y - end[k][1]) > (0.3 + 0.5 * label[k].lines) * frame->line);
   }
   free(spots);
   return total;
@@ -375,43 +380,43 @@ static double labels_choose(board *b, perp_plot_label *l, int n, bool column)
 
 /* The names in lines of at most `most` letters; false when there are too many of the ones or the
  * others. */
-static bool labels_fill(const perp_figure *f, const bool *named, const perp_plot_frame *z, int most,
-                        perp_plot_label *l, int *n, double *widest)
+static bool labels_fill(const perp_figure *figure, const bool *named, const perp_plot_frame *frame,
+                        int most, perp_plot_label *label, int *n, double *widest)
 {
   double tall = 0;
   *n = 0;
   *widest = 0;
-  for (int k = 0; k < f->n; k++) {
+  for (int k = 0; k < figure->n; k++) {
     if (!named[k]) continue;
-    if (*n == PERP_LABELS || !labels_wrap(&l[*n], f->curves[k].label, most)) return false;
-    l[*n].curve = k;
-    *widest = fmax(*widest, labels_width(z, &l[*n]));
-    tall += labels_height(z, &l[*n]) + 0.05;
+    if (*n == PERP_LABELS || !labels_wrap(&label[*n], figure->curves[k].label, most)) return false;
+    label[*n].curve = k;
+    *widest = fmax(*widest, labels_width(frame, &label[*n]));
+    tall += labels_height(frame, &label[*n]) + 0.05;
     (*n)++;
   }
-  return *n > 0 && tall < z->top - z->bottom;
+  return *n > 0 && tall < frame->top - frame->bottom;
 }
 
-bool perp_plot_place(const perp_figure *f, const bool *named, perp_plot_frame *frame,
+bool perp_plot_place(const perp_figure *figure, const bool *named, perp_plot_frame *frame,
                      perp_plot_label *labels, int *n)
 {
   const double shares[] = { 0, 0.5, 0.75, 1 }, lines[] = { 0.22, 0.28, 0.37 };
   perp_plot_label kept[PERP_LABELS];
   double widest, best = HUGE_VAL, right = 0;
-  board b = { .f = f, .frame = frame };
-  b.sum = calloc((size_t)(frame->width * DOTS + 3) * (size_t)(frame->height * DOTS + 3),
-                 sizeof *b.sum);
-  for (size_t w = 0; b.sum != NULL && w < sizeof lines / sizeof *lines; w++) {
+  board work = { .f = figure, .frame = frame };
+  work.sum = calloc((size_t)(frame->width * DOTS + 3) * (size_t)(frame->height * DOTS + 3),
+                    sizeof *work.sum);
+  for (size_t w = 0; work.sum != NULL && w < sizeof lines / sizeof *lines; w++) {
     int count;
-    if (!labels_fill(f, named, frame, (int)(lines[w] * frame->width / frame->letter), kept, &count,
-                     &widest))
+    if (!labels_fill(figure, named, frame, (int)(lines[w] * frame->width / frame->letter), kept,
+                     &count, &widest))
       continue;
     int all = 0;
     for (int k = 0; k < count; k++) all += kept[k].lines;
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
       frame->right = frame->width - fmax(0.7, 0.4 + shares[i] * (widest + 0.1));
       if (frame->right - frame->left < TIGHTEST * frame->width) break;
-      const double cost = labels_choose(&b, kept, count, shares[i] == 1) +
+      const double cost = labels_choose(&work, kept, count, shares[i] == 1) +
                           COST_MARGIN * (frame->width - frame->right) + COST_LINE * all;
       if (cost >= best) continue;
       best = cost;
@@ -420,7 +425,7 @@ bool perp_plot_place(const perp_figure *f, const bool *named, perp_plot_frame *f
       memcpy(labels, kept, (size_t)count * sizeof *labels);
     }
   }
-  free(b.sum);
+  free(work.sum);
   frame->right = right;
   return best < COST_OVERLAP;
 }

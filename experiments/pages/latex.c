@@ -48,32 +48,32 @@ static int tex_letter(const char *text)
 
 char *perp_tex_string(const char *text)
 {
-  perp_text t = { 0 };
+  perp_text out = { 0 };
   char power[16];
-  perp_text_put(&t, "", 0);
+  perp_text_put(&out, "", 0);
   for (; *text != '\0'; text++) {
     const size_t raised = (unsigned char)*text < 0x80 ? 0 : tex_power(text, power, sizeof power);
     const int letter = (unsigned char)*text < 0x80 ? -1 : tex_letter(text);
     if (raised > 0) {
-      perp_text_add(&t, "$^{%s}$", power);
+      perp_text_add(&out, "$^{%s}$", power);
       text += raised - 1;
     } else if (letter >= 0) {
-      perp_text_add(&t, "%s", letters[letter].tex);
+      perp_text_add(&out, "%s", letters[letter].tex);
       text += strlen(letters[letter].letter) - 1;
     } else if (strchr("&%$#_{}", *text) != NULL) {
-      perp_text_add(&t, "\\%c", *text);
+      perp_text_add(&out, "\\%c", *text);
     } else if (strchr("<>|", *text) != NULL) {
-      perp_text_add(&t, "$%c$", *text);
+      perp_text_add(&out, "$%c$", *text);
     } else if (*text == '~' || *text == '^' || *text == '\\') {
-      perp_text_add(&t, "\\text%s{}",
+      perp_text_add(&out, "\\text%s{}",
                     *text == '~'   ? "asciitilde"
                     : *text == '^' ? "asciicircum"
                                    : "backslash");
     } else {
-      perp_text_put(&t, text, 1);
+      perp_text_put(&out, text, 1);
     }
   }
-  return t.s;
+  return out.s;
 }
 
 static void tex_number(FILE *out, double v)
@@ -87,9 +87,9 @@ static void tex_number(FILE *out, double v)
   } else {
     char text[32];
     snprintf(text, sizeof text, "%.2e", v);
-    char *e = strchr(text, 'e');
-    *e = '\0';
-    fprintf(out, "$%s\\times10^{%d}$", text, atoi(e + 1));
+    char *at = strchr(text, 'e');
+    *at = '\0';
+    fprintf(out, "$%s\\times10^{%d}$", text, atoi(at + 1));
   }
 }
 

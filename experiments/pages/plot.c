@@ -6,22 +6,22 @@
 /* Smaller values have no place on a logarithmic axis: its ends would be no numbers. */
 static const double PLOT_LEAST = 1e-300;
 
-bool perp_curve_drawable(const perp_figure *f, const perp_curve *c, int i)
+bool perp_curve_drawable(const perp_figure *figure, const perp_curve *curve, int i)
 {
-  return isfinite(c->x[i]) && isfinite(c->y[i]) && (!f->logx || c->x[i] > PLOT_LEAST) &&
-         (!f->logy || c->y[i] > PLOT_LEAST);
+  return isfinite(curve->x[i]) && isfinite(curve->y[i]) &&
+         (!figure->logx || curve->x[i] > PLOT_LEAST) && (!figure->logy || curve->y[i] > PLOT_LEAST);
 }
 
-int perp_curve_points(const perp_figure *f, const perp_curve *c)
+int perp_curve_points(const perp_figure *figure, const perp_curve *curve)
 {
   int count = 0;
-  for (int i = 0; i < c->n; i++) count += perp_curve_drawable(f, c, i);
+  for (int i = 0; i < curve->n; i++) count += perp_curve_drawable(figure, curve, i);
   return count;
 }
 
-int perp_figure_points(const perp_figure *f)
+int perp_figure_points(const perp_figure *figure)
 {
   int points = 0;
-  for (int k = 0; k < f->n; k++) points += perp_curve_points(f, &f->curves[k]);
+  for (int k = 0; k < figure->n; k++) points += perp_curve_points(figure, &figure->curves[k]);
   return points;
 }

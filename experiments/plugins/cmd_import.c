@@ -97,9 +97,9 @@ static int cmd_import(perp_ctx *ctx, const perp_args *args)
                   ? perp_import_skeleton(&diag, NULL, path, &part, false, &robot)
                   : perp_import_read(&diag, NULL, path, perp_args_get(args, "key"), &robot);
   if (good) {
-    for (const char *s = robot.said; *s != '\0'; s += *s == '\n') {
-      perp_say("%.*s", (int)strcspn(s, "\n"), s);
-      s += strcspn(s, "\n");
+    for (const char *at = robot.said; *at != '\0'; at += *at == '\n') {
+      perp_say("%.*s", (int)strcspn(at, "\n"), at);
+      at += strcspn(at, "\n");
     }
     good = perp_scene_text_check(ctx, path, robot.scene, robot.size, &diag);
   }

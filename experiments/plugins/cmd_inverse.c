@@ -139,8 +139,8 @@ static void inverse_contacts(inverse_run *run)
 {
   const perp_model *model = run->scene.model;
   run->n_contacts = 0;
-  for (int a = 0; a < perp_model_shapes(model); a++) {
-    const perp_shape_def *plane = perp_model_shape(model, a);
+  for (int shape = 0; shape < perp_model_shapes(model); shape++) {
+    const perp_shape_def *plane = perp_model_shape(model, shape);
     if (plane->kind != PERP_SHAPE_PLANE || plane->body != PERP_WORLD) continue;
     static const double one[4] = { 1 }, none[4] = { 0 };
     double R[9];
@@ -211,10 +211,11 @@ static perp_status inverse_row(inverse_run *run, double t)
     if (run->n_contacts > 0)
       PERP_TRY(perp_inverse_ground(run->ctx, run->inverse, t, run->q, run->u, run->udot, 0.5,
                                    run->n_contacts, run->contact, run->tau, &left));
-    for (int k = 0; k < run->n_contacts; k++) {
-      perp_inverse_add_force(model, run->qm, run->contact[k].body, run->contact[k].point,
-                             run->contact[k].force, run->external);
-      for (int i = 0; i < 3; i++) ground[i] += run->contact[k].force[i];
+    for (int contact = 0; contact < run->n_contacts; contact++) {
+      perp_inverse_add_force(model, run->qm, run->contact[contact].body,
+                             run->contact[contact].point, run->contact[contact].force,
+                             run->external);
+      for (int i = 0; i < 3; i++) ground[i] += run->contact[contact].force[i];
     }
   }
   if (run->kkt != NULL) {
@@ -305,7 +306,8 @@ static void inverse_peak(const inverse_run *run)
   const perp_model *model = run->scene.model;
   double mass = 0;
   if (run->root < 0 || run->n_rows == 0) return;
-  for (int b = 0; b < perp_model_bodies(model); b++) mass += perp_model_body(model, b)->mass.mass;
+  for (int body = 0; body < perp_model_bodies(model); body++)
+    mass += perp_model_body(model, body)->mass.mass;
   const double size = fabs(perp_model_gravity_at(model, run->peak_at)),
                weight = mass * (size > 0 ? size : 9.81);
   perp_say("the root force is at most %.4g N, %.3g body weights, at %.4g s%s", run->peak,

@@ -54,8 +54,10 @@ int perp_command_check_scene(perp_ctx *ctx, const perp_args *args)
   perp_format_real(scene.h, h, sizeof h);
   printf("  t_end %s s, h %s%s\n", t_end, scene.h > 0 ? h : "chosen by the run",
          scene.h > 0 ? " s" : "");
-  for (int i = 0; i < scene.n_truths; i++) printf("  reference %s\n", scene.truth[i].what);
-  for (int i = 0; i < scene.n_gauges; i++) printf("  check %s\n", scene.gauge[i].metric);
+  for (int truth = 0; truth < scene.n_truths; truth++)
+    printf("  reference %s\n", scene.truth[truth].what);
+  for (int gauge = 0; gauge < scene.n_gauges; gauge++)
+    printf("  check %s\n", scene.gauge[gauge].metric);
   if (scene.n_truths + scene.n_gauges == 0)
     printf("  no reference solution and no check: errors of its motion are unknown\n");
   const perp_status told = perp_overlaps_tell(ctx, model, scene_overlap, NULL);

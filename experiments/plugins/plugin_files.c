@@ -32,10 +32,10 @@ const perp_plugin_file *perp_plugin_file_at(int i)
 
 const perp_plugin_file *perp_plugin_file_of(const perp_desc *desc)
 {
-  for (int i = 0; i < n_files; i++)
-    for (const perp_plugin *plugin = files[i].content->plugins; plugin->kind != PERP_KIND_NONE;
+  for (int file = 0; file < n_files; file++)
+    for (const perp_plugin *plugin = files[file].content->plugins; plugin->kind != PERP_KIND_NONE;
          plugin++)
-      if (plugin->d == desc) return &files[i];
+      if (plugin->d == desc) return &files[file];
   return NULL;
 }
 
@@ -61,11 +61,12 @@ static perp_status check_layout(perp_ctx *ctx, const char *path, const perp_outs
   return PERP_OK;
 }
 
-static bool good_name(const char *s)
+static bool good_name(const char *text)
 {
-  if (s == NULL || !islower((unsigned char)*s)) return false;
-  for (; *s != '\0'; s++)
-    if (!islower((unsigned char)*s) && !isdigit((unsigned char)*s) && strchr("-_.:", *s) == NULL)
+  if (text == NULL || !islower((unsigned char)*text)) return false;
+  for (; *text != '\0'; text++)
+    if (!islower((unsigned char)*text) && !isdigit((unsigned char)*text) &&
+        strchr("-_.:", *text) == NULL)
       return false;
   return true;
 }
@@ -278,8 +279,8 @@ const char *perp_plugin_suffix(const char *path)
 /* A file may be loaded by one context, and be known to others, too. */
 static perp_status make_known(perp_ctx *ctx, const perp_outside *content)
 {
-  for (int t = 0; t < ctx->n_tables; t++)
-    if (ctx->tables[t] == content->plugins) return PERP_OK;
+  for (int table = 0; table < ctx->n_tables; table++)
+    if (ctx->tables[table] == content->plugins) return PERP_OK;
   return perp_register(ctx, content->plugins);
 }
 
@@ -362,8 +363,8 @@ static char *known_line(const char *path, uint64_t hash)
 /* A whole line of the text. */
 static bool known_has(const char *text, const char *line)
 {
-  for (const char *s = text; s != NULL && *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n')
-    if (strncmp(s, line, strlen(line)) == 0) return true;
+  for (const char *at = text; at != NULL && *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n')
+    if (strncmp(at, line, strlen(line)) == 0) return true;
   return false;
 }
 
@@ -394,10 +395,10 @@ static void known_remember(const char *path, uint64_t hash)
   if (folder != NULL && strchr(path, '\n') == NULL && !known_is(path, hash) &&
       perp_make_dirs(&quiet, folder) == PERP_OK) {
     char *file = perp_xprintf("%s/plugins", folder), *line = known_line(path, hash);
-    FILE *f = fopen(file, "ae"); /* a line at once: several may write */
-    if (f != NULL) {
-      fputs(line, f);
-      fclose(f);
+    FILE *stream = fopen(file, "ae"); /* a line at once: several may write */
+    if (stream != NULL) {
+      fputs(line, stream);
+      fclose(stream);
     }
     free(file);
     free(line);
@@ -441,10 +442,10 @@ perp_status perp_plugin_load_named(perp_ctx *ctx, const char *path, bool receive
   return status;
 }
 
-static int is_object(const struct dirent *e)
+static int is_object(const struct dirent *entry)
 {
-  size_t n = strlen(e->d_name);
-  return n > 3 && strcmp(e->d_name + n - 3, ".so") == 0;
+  size_t n = strlen(entry->d_name);
+  return n > 3 && strcmp(entry->d_name + n - 3, ".so") == 0;
 }
 
 static perp_status load_folder(perp_ctx *ctx, const char *dir)
@@ -482,10 +483,10 @@ perp_status perp_plugin_load_path(perp_ctx *ctx, const char *list)
 
 void perp_plugin_arguments(perp_text *out)
 {
-  for (int i = 0; i < n_files; i++) {
-    if (!files[i].named) continue;
+  for (int file = 0; file < n_files; file++) {
+    if (!files[file].named) continue;
     perp_text_add(out, " --plugin ");
-    perp_shell_path(out, files[i].path);
+    perp_shell_path(out, files[file].path);
   }
 }
 
@@ -507,19 +508,19 @@ void perp_plugin_code(const perp_ctx *ctx, const perp_study *study, const perp_c
   uint64_t hash = 0;
   perp_ctx quiet = *ctx;
   bool any = false;
-  for (int p = 0; p < study->n_params; p++) {
+  for (int param = 0; param < study->n_params; param++) {
     perp_spec spec;
-    const bool file = study->kind->params[p].type == PERP_PARAM_PLUGIN &&
-                      study->kind->params[p].plugin == PERP_KIND_scene &&
-                      perp_scene_file_named(cell->value[p].text);
-    if ((n_files == 0 && !file) || study->kind->params[p].type != PERP_PARAM_PLUGIN ||
-        cell->value[p].text[0] == '\0' ||
-        perp_spec_parse(&quiet, study->kind->params[p].plugin, cell->value[p].text, &spec) !=
-            PERP_OK)
+    const bool file = study->kind->params[param].type == PERP_PARAM_PLUGIN &&
+                      study->kind->params[param].plugin == PERP_KIND_scene &&
+                      perp_scene_file_named(cell->value[param].text);
+    if ((n_files == 0 && !file) || study->kind->params[param].type != PERP_PARAM_PLUGIN ||
+        cell->value[param].text[0] == '\0' ||
+        perp_spec_parse(&quiet, study->kind->params[param].plugin, cell->value[param].text,
+                        &spec) != PERP_OK)
       continue;
-    const perp_plugin_file *f = perp_plugin_file_of(spec.d);
-    if (f != NULL) {
-      hash = perp_hash64(&f->hash, sizeof f->hash, hash);
+    const perp_plugin_file *plugin_file = perp_plugin_file_of(spec.d);
+    if (plugin_file != NULL) {
+      hash = perp_hash64(&plugin_file->hash, sizeof plugin_file->hash, hash);
       any = true;
     }
     for (int i = 0; file && i < n_files; i++)

@@ -63,13 +63,13 @@ void perp_python_destroy(void *ws)
 perp_status perp_python_create(perp_ctx *ctx, int which, int max_n, const void *opts, void **ws)
 {
   static int created;
-  const perp_python_method *s = &perp_python_methods[which];
-  const perp_desc *desc = &s->desc.d;
+  const perp_python_method *method = &perp_python_methods[which];
+  const perp_desc *desc = &method->desc.d;
   *ws = NULL;
   perp_python_work *work = malloc(sizeof *work);
   if (work == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", desc->name);
   pthread_mutex_lock(&turn);
-  *work = (perp_python_work){ .method = s, .ctx = ctx, .id = ++created };
+  *work = (perp_python_work){ .method = method, .ctx = ctx, .id = ++created };
   pthread_mutex_unlock(&turn);
   json_t *options = json_object();
   for (const perp_opt *opt = desc->opts; opt != NULL && opt->type != PERP_OPT_END; opt++) {
@@ -77,10 +77,12 @@ perp_status perp_python_create(perp_ctx *ctx, int which, int max_n, const void *
     perp_opt_format(opt, opts, value, sizeof value);
     json_object_set_new(options, opt->key, json_string(value));
   }
-  json_t *words = json_pack("{si si so}", "method", s->number, "max_n", max_n, "options", options);
+  json_t *words = json_pack("{si si so}", "method", method->number, "max_n", max_n, "options",
+                            options);
   char *text = json_dumps(words, JSON_COMPACT);
   json_decref(words);
-  const perp_status status = python_method_call(ctx, s->python, PERP_PYTHON_CREATE, work->id, text);
+  const perp_status status = python_method_call(ctx, method->python, PERP_PYTHON_CREATE, work->id,
+                                                text);
   free(text);
   if (status == PERP_OK)
     *ws = work;

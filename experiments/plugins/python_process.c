@@ -178,9 +178,9 @@ static perp_status python_ended(perp_ctx *ctx, perp_python *python, int why)
 
 double perp_python_cpu(const perp_python *python)
 {
-  struct timespec t = { 0 };
-  if (!python_mine(python) || clock_gettime(python->clock, &t) != 0) return 0;
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+  struct timespec timespec = { 0 };
+  if (!python_mine(python) || clock_gettime(python->clock, &timespec) != 0) return 0;
+  return (double)timespec.tv_sec + 1e-9 * (double)timespec.tv_nsec;
 }
 
 /* ---- words ---- */

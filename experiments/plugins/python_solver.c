@@ -96,9 +96,9 @@ static perp_status (*const creates[PERP_PYTHON_MOST])(perp_ctx *, int, const voi
 /* Texts and tables of all descriptors: they stay. */
 static perp_pool kept;
 
-static const char *python_solver_text(const json_t *j, const char *key)
+static const char *python_solver_text(const json_t *value, const char *key)
 {
-  const char *text = json_string_value(json_object_get(j, key));
+  const char *text = json_string_value(json_object_get(value, key));
   return text != NULL ? perp_pool_strdup(&kept, text) : NULL;
 }
 
@@ -150,28 +150,28 @@ static void python_solver_options(perp_kind kind, const json_t *list, perp_desc 
   if (common + n == 0) return;
   perp_opt *all = perp_pool_alloc(&kept, common + n + 1, sizeof *all), *rows = all + common;
   size_t at = common > 0 ? sizeof(perp_ode_control) : 0, i, k;
-  json_t *j, *choice;
+  json_t *value, *choice;
   if (common > 0) memcpy(all, control, sizeof control);
-  json_array_foreach(list, i, j)
+  json_array_foreach(list, i, value)
   {
-    const char *type = json_string_value(json_object_get(j, "type"));
+    const char *type = json_string_value(json_object_get(value, "type"));
     size_t t = 0;
     while (t < 4 && (type == NULL || strcmp(types[t].name, type) != 0)) t++;
     at = (at + types[t].align - 1) / types[t].align * types[t].align;
-    rows[i] = (perp_opt){ .key = python_solver_text(j, "key"),
-                          .unit = python_solver_text(j, "unit"),
-                          .help = python_solver_text(j, "help"),
+    rows[i] = (perp_opt){ .key = python_solver_text(value, "key"),
+                          .unit = python_solver_text(value, "unit"),
+                          .help = python_solver_text(value, "help"),
                           .type = types[t].type,
                           .offset = at,
-                          .dflt = perp_json_number(json_object_get(j, "default")),
-                          .min = perp_json_number(json_object_get(j, "min")),
-                          .max = perp_json_number(json_object_get(j, "max")),
-                          .text = python_solver_text(j, "text") };
-    if (json_is_true(json_object_get(j, "open_min"))) rows[i].flags |= PERP_OPEN_MIN;
-    if (json_is_true(json_object_get(j, "open_max"))) rows[i].flags |= PERP_OPEN_MAX;
+                          .dflt = perp_json_number(json_object_get(value, "default")),
+                          .min = perp_json_number(json_object_get(value, "min")),
+                          .max = perp_json_number(json_object_get(value, "max")),
+                          .text = python_solver_text(value, "text") };
+    if (json_is_true(json_object_get(value, "open_min"))) rows[i].flags |= PERP_OPEN_MIN;
+    if (json_is_true(json_object_get(value, "open_max"))) rows[i].flags |= PERP_OPEN_MAX;
     at += types[t].size;
     if (types[t].type != PERP_OPT_ENUM) continue;
-    const json_t *choices = json_object_get(j, "choices");
+    const json_t *choices = json_object_get(value, "choices");
     const char **names = perp_pool_alloc(&kept, json_array_size(choices) + 1, sizeof *names);
     json_array_foreach(choices, k, choice)
         names[k] = perp_pool_strdup(&kept, json_string_value(choice));
@@ -181,44 +181,44 @@ static void python_solver_options(perp_kind kind, const json_t *list, perp_desc 
   desc->opts_size = (at + sizeof(double) - 1) / sizeof(double) * sizeof(double);
 }
 
-static int python_solver_number(const json_t *j, const char *key)
+static int python_solver_number(const json_t *value, const char *key)
 {
-  return (int)json_integer_value(json_object_get(j, key));
+  return (int)json_integer_value(json_object_get(value, key));
 }
 
 /* What the kinds have beyond the head. */
-static perp_status python_solver_of_kind(perp_ctx *ctx, const json_t *j, int k, perp_kind kind)
+static perp_status python_solver_of_kind(perp_ctx *ctx, const json_t *value, int k, perp_kind kind)
 {
-  perp_python_method *m = &perp_python_methods[k];
-  const bool motion = json_is_true(json_object_get(j, "motion")),
-             friction = json_is_true(json_object_get(j, "friction"));
+  perp_python_method *method = &perp_python_methods[k];
+  const bool motion = json_is_true(json_object_get(value, "motion")),
+             friction = json_is_true(json_object_get(value, "friction"));
   switch (kind) {
   case PERP_KIND_lcp:
-    PERP_TRY(python_solver_capabilities(ctx, m->python->file, json_object_get(j, "declares"),
-                                        &m->desc.d.caps));
-    m->desc.lcp.create = creates[k];
-    m->desc.lcp.solve = python_solver_solve;
-    m->desc.lcp.destroy = perp_python_destroy;
-    m->desc.lcp.serves = python_solver_text(j, "serves");
-    m->desc.lcp.ties = python_solver_text(j, "ties");
-    m->desc.lcp.cost = python_solver_text(j, "cost");
-    m->desc.lcp.counts = python_solver_text(j, "counts");
+    PERP_TRY(python_solver_capabilities(ctx, method->python->file,
+                                        json_object_get(value, "declares"), &method->desc.d.caps));
+    method->desc.lcp.create = creates[k];
+    method->desc.lcp.solve = python_solver_solve;
+    method->desc.lcp.destroy = perp_python_destroy;
+    method->desc.lcp.serves = python_solver_text(value, "serves");
+    method->desc.lcp.ties = python_solver_text(value, "ties");
+    method->desc.lcp.cost = python_solver_text(value, "cost");
+    method->desc.lcp.counts = python_solver_text(value, "counts");
     break;
   case PERP_KIND_ode:
-    m->desc.ode.order = python_solver_number(j, "order");
-    m->desc.ode.stages = python_solver_number(j, "stages");
-    m->desc.ode.error_order = python_solver_number(j, "error_order");
-    m->desc.d.caps |= m->desc.ode.error_order > 0 ? PERP_ODE_EMBEDDED : 0;
+    method->desc.ode.order = python_solver_number(value, "order");
+    method->desc.ode.stages = python_solver_number(value, "stages");
+    method->desc.ode.error_order = python_solver_number(value, "error_order");
+    method->desc.d.caps |= method->desc.ode.error_order > 0 ? PERP_ODE_EMBEDDED : 0;
     perp_python_integrator(k);
     break;
   case PERP_KIND_contact:
-    m->desc.d.caps |= PERP_CAP_ALLOCATES | (friction ? PERP_CONTACT_FRICTION : 0);
+    method->desc.d.caps |= PERP_CAP_ALLOCATES | (friction ? PERP_CONTACT_FRICTION : 0);
     perp_python_law(k);
     break;
   default:
-    m->desc.d.caps |= motion ? PERP_METRIC_MOTION : 0;
-    m->desc.metric.unit = python_solver_text(j, "unit");
-    m->desc.metric.better = python_solver_text(j, "better");
+    method->desc.d.caps |= motion ? PERP_METRIC_MOTION : 0;
+    method->desc.metric.unit = python_solver_text(value, "unit");
+    method->desc.metric.better = python_solver_text(value, "better");
     perp_python_metric(k);
   }
   return PERP_OK;
@@ -237,20 +237,23 @@ static perp_status python_solver_describe(perp_ctx *ctx, const json_t *list, per
   perp_plugin *plugins = perp_pool_alloc(&kept, n + 1, sizeof *plugins);
   perp_outside *outside = perp_pool_alloc(&kept, 1, sizeof *outside);
   size_t i;
-  json_t *j;
-  json_array_foreach(list, i, j)
+  json_t *value;
+  json_array_foreach(list, i, value)
   {
     const int k = n_methods + (int)i;
-    const char *kind = json_string_value(json_object_get(j, "kind"));
+    const char *kind = json_string_value(json_object_get(value, "kind"));
     int at = 0;
     while (at < 3 && strcmp(perp_kind_name(kinds[at]), kind) != 0) at++;
     perp_python_methods[k] = (perp_python_method){ .python = python, .number = (int)i };
-    perp_python_methods[k].desc.d = (perp_desc){ .name = python_solver_text(j, "name"),
-                                                 .summary = python_solver_text(j, "summary"),
-                                                 .reference = python_solver_text(j, "reference"),
-                                                 .equation = python_solver_text(j, "equation") };
-    PERP_TRY(python_solver_of_kind(ctx, j, k, kinds[at]));
-    python_solver_options(kinds[at], json_object_get(j, "options"), &perp_python_methods[k].desc.d);
+    perp_python_methods[k].desc.d = (perp_desc){
+      .name = python_solver_text(value, "name"),
+      .summary = python_solver_text(value, "summary"),
+      .reference = python_solver_text(value, "reference"),
+      .equation = python_solver_text(value, "equation")
+    };
+    PERP_TRY(python_solver_of_kind(ctx, value, k, kinds[at]));
+    python_solver_options(kinds[at], json_object_get(value, "options"),
+                          &perp_python_methods[k].desc.d);
     plugins[i] = (perp_plugin){ kinds[at], &perp_python_methods[k].desc.d };
   }
   n_methods += (int)n;
@@ -283,9 +286,9 @@ perp_status perp_python_open(perp_ctx *ctx, const char *path, int seconds, const
   perp_python_stop(python); /* who solves starts its own */
   python->memory = 0;
   perp_fence_close(&fence);
-  json_t *j = status == PERP_OK ? json_loads(text, 0, NULL) : NULL;
+  json_t *value = status == PERP_OK ? json_loads(text, 0, NULL) : NULL;
   free(text);
-  if (status == PERP_OK) status = python_solver_describe(ctx, j, python, out);
-  json_decref(j);
+  if (status == PERP_OK) status = python_solver_describe(ctx, value, python, out);
+  json_decref(value);
   return status == PERP_OK ? PERP_OK : (ctx->status = PERP_ERR_FORMAT);
 }

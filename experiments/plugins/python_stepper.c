@@ -159,25 +159,26 @@ static perp_status law_fits(perp_ctx *ctx, const void *opts, int dim, const perp
 }
 
 /* The problem of an island as boxed friction has it, with room for its arrays, which is freed by
- * p->A; what a law makes of its friction rows is its own. */
-static perp_status law_problem(perp_ctx *ctx, const perp_contact_island *island, int r, perp_lcp *p)
+ * lcp->A; what a law makes of its friction rows is its own. */
+static perp_status law_problem(perp_ctx *ctx, const perp_contact_island *island, int r,
+                               perp_lcp *lcp)
 {
   const int contacts = r * island->nc, n = contacts + island->joints;
   const size_t rows = (size_t)n;
-  const perp_blocks *F = island->F;
+  const perp_blocks *blocks = island->F;
   int most = 1;
-  for (int g = 0; F != NULL && g < F->nc; g++)
-    for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
-      const int b = F->jblk[k],
-                size = (F->cptr[g + 1] - F->cptr[g]) * (F->bptr[b + 1] - F->bptr[b]);
+  for (int g = 0; blocks != NULL && g < blocks->nc; g++)
+    for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) {
+      const int b = blocks->jblk[k], size = (blocks->cptr[g + 1] - blocks->cptr[g]) *
+                                            (blocks->bptr[b + 1] - blocks->bptr[b]);
       if (size > most) most = size;
     }
   double *A = malloc((rows * rows + 4 * rows + (size_t)most) * sizeof *A);
   if (A == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for an island of %d rows", n);
   double *lo = A + rows * rows, *hi = lo + rows, *mu = hi + rows, *scratch = mu + 2 * rows;
   int *fric_of = (int *)(void *)(mu + rows);
-  if (F != NULL)
-    perp_blocks_delassus(F, A, n, scratch);
+  if (blocks != NULL)
+    perp_blocks_delassus(blocks, A, n, scratch);
   else
     for (size_t j = 0; j < rows; j++)
       memcpy(A + j * rows, island->A + j * (size_t)island->lda, rows * sizeof *A);
@@ -189,28 +190,28 @@ static perp_status law_problem(perp_ctx *ctx, const perp_contact_island *island,
     hi[i] = HUGE_VAL;
     if (i >= contacts) perp_contact_row_bounds(island, i - contacts, &lo[i], &hi[i]);
   }
-  *p = (perp_lcp){
+  *lcp = (perp_lcp){
     .n = n, .A = A, .lda = n, .b = island->b, .lo = lo, .hi = hi, .mu = mu, .fric_of = fric_of
   };
   return PERP_OK;
 }
 
 static void law_ask(const perp_python_work *work, const perp_contact_island *island,
-                    const perp_lcp *p, const double *impulse)
+                    const perp_lcp *lcp, const double *impulse)
 {
   perp_python *python = work->method->python;
-  const struct island_head head = { .nc = island->nc, .r = work->rows, .n = p->n };
-  const size_t n = (size_t)p->n, numbers = n * sizeof(double),
+  const struct island_head head = { .nc = island->nc, .r = work->rows, .n = lcp->n };
+  const size_t n = (size_t)lcp->n, numbers = n * sizeof(double),
                contacts = (size_t)island->nc * sizeof(double);
   perp_python_ask(python, PERP_PYTHON_CONTACT, work->id,
                   sizeof head + (n + 4) * numbers + contacts);
   perp_python_send(python, &head, sizeof head);
-  perp_python_send(python, p->A, n * numbers);
-  perp_python_send(python, p->b, numbers);
+  perp_python_send(python, lcp->A, n * numbers);
+  perp_python_send(python, lcp->b, numbers);
   perp_python_send(python, impulse, numbers);
   perp_python_send(python, island->mu, contacts);
-  perp_python_send(python, p->lo, numbers);
-  perp_python_send(python, p->hi, numbers);
+  perp_python_send(python, lcp->lo, numbers);
+  perp_python_send(python, lcp->hi, numbers);
 }
 
 static bool law_finite(int n, const double *x)
@@ -223,25 +224,25 @@ static bool law_finite(int n, const double *x)
 /* x [n]: what Python answers.  Velocities that are no numbers are a failure that keeps the guess.
  */
 static perp_status law_answer(perp_ctx *ctx, const perp_python_work *work,
-                              const perp_contact_island *island, const perp_lcp *p, double *impulse,
-                              double *x, perp_stats *stats)
+                              const perp_contact_island *island, const perp_lcp *lcp,
+                              double *impulse, double *x, perp_stats *stats)
 {
   perp_python *python = work->method->python;
-  if (!law_finite(p->n, impulse)) memset(impulse, 0, (size_t)p->n * sizeof *impulse);
-  if (!law_finite(p->n, p->b)) {
+  if (!law_finite(lcp->n, impulse)) memset(impulse, 0, (size_t)lcp->n * sizeof *impulse);
+  if (!law_finite(lcp->n, lcp->b)) {
     stats->reason = PERP_NOT_FINITE;
     return PERP_OK;
   }
   perp_python_begin(python);
-  law_ask(work, island, p, impulse);
-  const perp_status status = perp_python_solution(ctx, python, p->n, x, NULL, stats);
+  law_ask(work, island, lcp, impulse);
+  const perp_status status = perp_python_solution(ctx, python, lcp->n, x, NULL, stats);
   perp_python_end(python);
   PERP_TRY(status);
-  if (!law_finite(p->n, x))
+  if (!law_finite(lcp->n, x))
     return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: %s: the impulses are not finite", python->file,
                      work->method->desc.d.name);
   if (stats->reason == PERP_EXACT) stats->reason = PERP_CONVERGED;
-  memcpy(impulse, x, (size_t)p->n * sizeof *x);
+  memcpy(impulse, x, (size_t)lcp->n * sizeof *x);
   return PERP_OK;
 }
 
@@ -250,19 +251,19 @@ static perp_status law_solve(perp_ctx *ctx, void *ws, const perp_contact_island 
 {
   const perp_python_work *work = ws;
   perp_stats stats = { .residual = (double)NAN, .data = (double)NAN };
-  perp_lcp p;
+  perp_lcp lcp;
   (void)slip;
-  PERP_TRY(law_problem(ctx, island, work->rows, &p));
-  double *x = malloc((size_t)(p.n + 1) * sizeof *x);
+  PERP_TRY(law_problem(ctx, island, work->rows, &lcp));
+  double *x = malloc((size_t)(lcp.n + 1) * sizeof *x);
   perp_status status = x != NULL ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory");
-  if (status == PERP_OK) status = law_answer(ctx, work, island, &p, impulse, x, &stats);
+  if (status == PERP_OK) status = law_answer(ctx, work, island, &lcp, impulse, x, &stats);
   if (status == PERP_OK) {
-    if (p.n > count->rows) count->rows = p.n;
+    if (lcp.n > count->rows) count->rows = lcp.n;
     perp_contact_count_solve(count, work->method->desc.d.name, &stats);
-    if (work->observer != NULL) work->observer(work->user, island->place, &p, impulse, &stats);
+    if (work->observer != NULL) work->observer(work->user, island->place, &lcp, impulse, &stats);
   }
   free(x);
-  free((double *)(uintptr_t)p.A);
+  free((double *)(uintptr_t)lcp.A);
   return status;
 }
 
@@ -284,14 +285,14 @@ struct run_head {
 
 static double metric_value(int which, const perp_measure *measure)
 {
-  const perp_python_method *s = &perp_python_methods[which];
-  perp_python *python = s->python;
+  const perp_python_method *method = &perp_python_methods[which];
+  perp_python *python = method->python;
   struct run_head head = { .nq = measure->nq, .nv = measure->nv };
   const double *motion;
   const char *name;
   double value, answer = (double)NAN;
   size_t size;
-  if (s->desc.d.caps & PERP_METRIC_MOTION) {
+  if (method->desc.d.caps & PERP_METRIC_MOTION) {
     head.states = perp_measure_motion(measure, &motion);
     if (head.states < 0) return answer;
   }
@@ -301,7 +302,7 @@ static double metric_value(int which, const perp_measure *measure)
   perp_python_begin(python);
   perp_status status = perp_python_start(measure->ctx, python, 0);
   if (status == PERP_OK) {
-    perp_python_ask(python, PERP_PYTHON_METRIC, s->number,
+    perp_python_ask(python, PERP_PYTHON_METRIC, method->number,
                     sizeof head + rows + (size_t)head.names +
                         (size_t)head.figures * sizeof(double));
     perp_python_send(python, &head, sizeof head);

@@ -16,40 +16,43 @@ typedef struct chart {
   const char *definition;
 } chart;
 
-static double curves_abscissa(const perp_page *page, const chart *c, int row)
+static double curves_abscissa(const perp_page *page, const chart *picture, int row)
 {
-  return c->x_metric == NULL ? page->view.x[row] : perp_page_value(page, row, c->x_metric);
+  return picture->x_metric == NULL ? page->view.x[row]
+                                   : perp_page_value(page, row, picture->x_metric);
 }
 
 /* Can this cell be drawn?  A cell without whole figures is left out (the failures have a section of
  * their own), and one whose start was moved: its error says nothing about a method. */
-static bool has_point(const perp_page *page, const chart *c, int cell)
+static bool has_point(const perp_page *page, const chart *picture, int cell)
 {
   if (!perp_view_stands(&page->view, cell)) return false;
   const int perturb = perp_kind_param(page->study->kind, "perturb");
   if (perturb >= 0 && page->results->plan.cells[cell].value[perturb].number > 0) return false;
-  if (c->x_metric == NULL && perp_view_adaptive(&page->view, cell)) return false;
-  const double x = curves_abscissa(page, c, cell), y = perp_page_value(page, cell, c->y_metric);
+  if (picture->x_metric == NULL && perp_view_adaptive(&page->view, cell)) return false;
+  const double x = curves_abscissa(page, picture, cell),
+               y = perp_page_value(page, cell, picture->y_metric);
   return x > 0 && y > 0 && isfinite(x) && isfinite(y);
 }
 
 /* Rings around the points of one status: figures that stand, but are not ok. */
-static int add_marks(perp_page *page, const chart *c, int facet, perp_curve *curves, int n)
+static int add_marks(perp_page *page, const chart *picture, int facet, perp_curve *curves, int n)
 {
   static const perp_cell_status marked[] = { PERP_CELL_UNSOLVED, PERP_CELL_SEVERAL,
                                              PERP_CELL_FIXED_WORK };
-  const perp_view *v = &page->view;
+  const perp_view *view = &page->view;
   for (int k = 0; k < 3 && n < MOST_CURVES; k++) {
     perp_curve marks = perp_page_curve(page, perp_cell_status_names[marked[k]], PERP_PLOT_MARK, k,
                                        page->results->count[marked[k]] + 1);
-    const int from = facet < 0 ? 0 : v->first[facet],
-              to = facet < 0 ? v->n_groups : v->first[facet + 1];
+    const int from = facet < 0 ? 0 : view->first[facet],
+              to = facet < 0 ? view->n_groups : view->first[facet + 1];
     for (int at = from; at < to; at++) {
-      const perp_group *g = &v->group[v->in_facet[at]];
-      for (int i = 0; i < g->n; i++)
-        if (page->results->record[g->cell[i]].status == marked[k] && has_point(page, c, g->cell[i]))
-          perp_page_point(&marks, curves_abscissa(page, c, g->cell[i]),
-                          perp_page_value(page, g->cell[i], c->y_metric));
+      const perp_group *group = &view->group[view->in_facet[at]];
+      for (int i = 0; i < group->n; i++)
+        if (page->results->record[group->cell[i]].status == marked[k] &&
+            has_point(page, picture, group->cell[i]))
+          perp_page_point(&marks, curves_abscissa(page, picture, group->cell[i]),
+                          perp_page_value(page, group->cell[i], picture->y_metric));
     }
     if (marks.n > 0) curves[n++] = marks;
   }
@@ -57,27 +60,28 @@ static int add_marks(perp_page *page, const chart *c, int facet, perp_curve *cur
 }
 
 /* The curve of a group. */
-static perp_curve curve_of(perp_page *page, const chart *c, const perp_group *g)
+static perp_curve curve_of(perp_page *page, const chart *picture, const perp_group *group)
 {
-  perp_curve curve = perp_page_curve(page, g->label, PERP_PLOT_POINTS_LINES, g->colour, g->n);
+  perp_curve curve = perp_page_curve(page, group->label, PERP_PLOT_POINTS_LINES, group->colour,
+                                     group->n);
   curve.rank = HUGE_VAL;
-  const int metric = perp_results_metric(page->results, c->y_metric);
+  const int metric = perp_results_metric(page->results, picture->y_metric);
   const bool timing = metric >= 0 && page->study->metric[metric].timing;
-  double *lo = perp_pool_alloc(&page->pool, (size_t)g->n, sizeof *lo),
-         *hi = perp_pool_alloc(&page->pool, (size_t)g->n, sizeof *hi);
+  double *lo = perp_pool_alloc(&page->pool, (size_t)group->n, sizeof *lo),
+         *hi = perp_pool_alloc(&page->pool, (size_t)group->n, sizeof *hi);
   if (timing) curve.lo = lo;
   if (timing) curve.hi = hi;
-  for (int i = 0; i < g->n; i++) {
-    const int cell = g->cell[i];
-    if (!has_point(page, c, cell)) continue;
-    const double y = perp_page_value(page, cell, c->y_metric);
+  for (int i = 0; i < group->n; i++) {
+    const int cell = group->cell[i];
+    if (!has_point(page, picture, cell)) continue;
+    const double y = perp_page_value(page, cell, picture->y_metric);
     const bool wins = perp_results_wins(page->results, cell);
     if (timing) {
-      const perp_quartiles q = perp_results_timing(page->results, cell, metric);
-      lo[curve.n] = q.n > 1 ? q.q1 : (double)NAN;
-      hi[curve.n] = q.n > 1 ? q.q3 : (double)NAN;
+      const perp_quartiles quartiles = perp_results_timing(page->results, cell, metric);
+      lo[curve.n] = quartiles.n > 1 ? quartiles.q1 : (double)NAN;
+      hi[curve.n] = quartiles.n > 1 ? quartiles.q3 : (double)NAN;
     }
-    perp_page_point(&curve, curves_abscissa(page, c, cell), y);
+    perp_page_point(&curve, curves_abscissa(page, picture, cell), y);
     if (wins) curve.rank = fmin(curve.rank, y);
     curve.unsound |= page->results->record[cell].status != PERP_CELL_FIXED_WORK && !wins;
   }
@@ -85,41 +89,43 @@ static perp_curve curve_of(perp_page *page, const chart *c, const perp_group *g)
 }
 
 /* "facet, subject" as far as they say something */
-static const char *full_label(perp_page *page, const perp_group *g)
+static const char *full_label(perp_page *page, const perp_group *group)
 {
-  const char *facet = page->view.facet.text[g->facet];
+  const char *facet = page->view.facet.text[group->facet];
   if (page->view.subject < 0) return "all";
-  return facet[0] == '\0' ? g->label : perp_pool_printf(&page->pool, "%s, %s", facet, g->label);
+  return facet[0] == '\0' ? group->label
+                          : perp_pool_printf(&page->pool, "%s, %s", facet, group->label);
 }
 
 /* The name with its order or exponent; *window: where that was seen. */
-static const char *with_slope(perp_page *page, const chart *c, const perp_curve *curve,
+static const char *with_slope(perp_page *page, const chart *picture, const perp_curve *curve,
                               const char **window)
 {
   double shade;
   *window = "";
-  if (c->x_metric != NULL || curve->unsound) return curve->label;
-  const double noise = perp_page_noise(page, c->y_metric, &shade);
+  if (picture->x_metric != NULL || curve->unsound) return curve->label;
+  const double noise = perp_page_noise(page, picture->y_metric, &shade);
   if (page->view.x_name != NULL && strcmp(page->view.x_name, "h [s]") == 0) {
-    const perp_order o = perp_observed_order(curve->x, curve->y, curve->n, noise);
-    if (isnan(o.slope)) return curve->label;
-    *window = perp_pool_printf(&page->pool, "%.3g to %.3g s", curve->x[o.first], curve->x[o.last]);
-    return perp_pool_printf(&page->pool, "%s (order %.2f)", curve->label, o.slope);
+    const perp_order order = perp_observed_order(curve->x, curve->y, curve->n, noise);
+    if (isnan(order.slope)) return curve->label;
+    *window = perp_pool_printf(&page->pool, "%.3g to %.3g s", curve->x[order.first],
+                               curve->x[order.last]);
+    return perp_pool_printf(&page->pool, "%s (order %.2f)", curve->label, order.slope);
   }
-  const perp_power p = perp_power_law(curve->x, curve->y, curve->n, noise);
-  if (isnan(p.slope)) return curve->label;
-  *window = perp_pool_printf(&page->pool, "%.3g to %.3g", p.from, p.to);
-  return perp_pool_printf(&page->pool, "%s (exponent %.2f)", curve->label, p.slope);
+  const perp_power power = perp_power_law(curve->x, curve->y, curve->n, noise);
+  if (isnan(power.slope)) return curve->label;
+  *window = perp_pool_printf(&page->pool, "%.3g to %.3g", power.from, power.to);
+  return perp_pool_printf(&page->pool, "%s (exponent %.2f)", curve->label, power.slope);
 }
 
 /* The names with their slopes; the windows of these for the caption. */
-static const char *curves_slopes(perp_page *page, const chart *c, perp_curve *curves, int n)
+static const char *curves_slopes(perp_page *page, const chart *picture, perp_curve *curves, int n)
 {
   const char *text = "";
   for (int k = 0; k < n; k++) {
     const char *window, *name = curves[k].label;
     if (curves[k].style != PERP_PLOT_POINTS_LINES) continue;
-    curves[k].label = with_slope(page, c, &curves[k], &window);
+    curves[k].label = with_slope(page, picture, &curves[k], &window);
     if (window[0] != '\0')
       text = perp_pool_printf(&page->pool, "%s%s%s: %s", text,
                               text[0] == '\0' ? " Windows: " : "; ", name, window);
@@ -145,17 +151,17 @@ static const char *curves_common(perp_page *page, perp_curve *curves, int n)
   return common;
 }
 
-static void curves_draw(perp_page *page, const chart *c, const char *suffix, const char *title,
-                        perp_curve *curves, int n)
+static void curves_draw(perp_page *page, const chart *picture, const char *suffix,
+                        const char *title, perp_curve *curves, int n)
 {
-  const char *windows = curves_slopes(page, c, curves, n);
-  const char *x = c->x_metric == NULL ? perp_page_abscissa(page)
-                                      : perp_page_title(page, c->x_metric);
-  const char *y = perp_page_title(page, c->y_metric);
+  const char *windows = curves_slopes(page, picture, curves, n);
+  const char *x = picture->x_metric == NULL ? perp_page_abscissa(page)
+                                            : perp_page_title(page, picture->x_metric);
+  const char *y = perp_page_title(page, picture->y_metric);
   double shade;
-  perp_page_noise(page, c->y_metric, &shade);
-  perp_figure f = {
-    .id = perp_pool_printf(&page->pool, "%s%s", c->id, suffix),
+  perp_page_noise(page, picture->y_metric, &shade);
+  perp_figure figure = {
+    .id = perp_pool_printf(&page->pool, "%s%s", picture->id, suffix),
     .title = title,
     .xlabel = x,
     .ylabel = y,
@@ -166,25 +172,26 @@ static void curves_draw(perp_page *page, const chart *c, const char *suffix, con
     .n = n,
     .curves = curves,
   };
-  perp_page_figure(page, &f, perp_pool_printf(&page->pool, "%s%s", c->definition, windows));
+  perp_page_figure(page, &figure,
+                   perp_pool_printf(&page->pool, "%s%s", picture->definition, windows));
 }
 
 /* The curves of the overview: all when they are few, else the best one of each facet.  rank
  * [facets]: of the best one, infinite when none wins, NaN without a curve. */
-static int curves_overview(perp_page *page, const chart *c, perp_curve *shown, double *rank,
+static int curves_overview(perp_page *page, const chart *picture, perp_curve *shown, double *rank,
                            int *total)
 {
-  const perp_view *v = &page->view;
+  const perp_view *view = &page->view;
   perp_curve best[OVERVIEW];
   int n_best = 0;
   bool lines = false; /* then a single point is not shown among them */
-  for (int g = 0; g < v->n_groups; g++) lines = lines || v->group[g].n > 1;
+  for (int g = 0; g < view->n_groups; g++) lines = lines || view->group[g].n > 1;
   *total = 0;
-  for (int facet = 0; facet < v->facet.n; facet++) {
+  for (int facet = 0; facet < view->facet.n; facet++) {
     perp_curve of_facet = { 0 };
-    for (int at = v->first[facet]; at < v->first[facet + 1]; at++) {
-      const perp_group *group = &v->group[v->in_facet[at]];
-      perp_curve curve = curve_of(page, c, group);
+    for (int at = view->first[facet]; at < view->first[facet + 1]; at++) {
+      const perp_group *group = &view->group[view->in_facet[at]];
+      perp_curve curve = curve_of(page, picture, group);
       if (curve.n == 0) continue;
       curve.label = full_label(page, group);
       if (*total < OVERVIEW) shown[*total] = curve;
@@ -211,24 +218,26 @@ static int curves_overview(perp_page *page, const chart *c, perp_curve *shown, d
 
 /* Published figures at the abscissa of the cells that they stand for, behind the n curves there
  * are.  facet -1: of all facets.  A figure that stands for cells at several places has none. */
-static int add_published(perp_page *page, const chart *c, int facet, perp_curve *curves, int n)
+static int add_published(perp_page *page, const chart *picture, int facet, perp_curve *curves,
+                         int n)
 {
-  const perp_study *s = page->study;
-  const perp_view *v = &page->view;
+  const perp_study *study = page->study;
+  const perp_view *view = &page->view;
   int *row = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n + 1, sizeof *row);
-  for (int i = 0; i < s->n_published && n < MOST_CURVES; i++) {
-    if (c->x_metric != NULL || strcmp(s->published[i].metric, c->y_metric) != 0) continue;
+  for (int i = 0; i < study->n_published && n < MOST_CURVES; i++) {
+    if (picture->x_metric != NULL || strcmp(study->published[i].metric, picture->y_metric) != 0)
+      continue;
     int cells = perp_page_published_cells(page, i, row);
     bool several = false, here = facet < 0;
     for (int k = 0; k < cells; k++) {
-      several = several || v->x[row[k]] != v->x[row[0]];
-      here = here || v->group[v->group_of[row[k]]].facet == facet;
+      several = several || view->x[row[k]] != view->x[row[0]];
+      here = here || view->group[view->group_of[row[k]]].facet == facet;
     }
     if (cells == 0 || several || !here) continue;
-    const char *label = perp_pool_printf(&page->pool, "%s (%s)", s->published[i].source,
-                                         s->published[i].where_text);
+    const char *label = perp_pool_printf(&page->pool, "%s (%s)", study->published[i].source,
+                                         study->published[i].where_text);
     curves[n] = perp_page_curve(page, label, PERP_PLOT_PUBLISHED, 0, 1);
-    perp_page_point(&curves[n++], v->x[row[0]], s->published[i].value);
+    perp_page_point(&curves[n++], view->x[row[0]], study->published[i].value);
   }
   return n;
 }
@@ -245,51 +254,53 @@ static double worst_drawn(perp_page *page, const double *rank, int *n)
   return sorted[PERP_PAGE_FACETS - 1];
 }
 
-static void facet_figure(perp_page *page, const chart *c, int facet, perp_curve *shown)
+static void facet_figure(perp_page *page, const chart *picture, int facet, perp_curve *shown)
 {
-  const perp_view *v = &page->view;
+  const perp_view *view = &page->view;
   int k = 0;
-  for (int at = v->first[facet]; at < v->first[facet + 1] && k < MOST_CURVES; at++) {
-    perp_curve curve = curve_of(page, c, &v->group[v->in_facet[at]]);
+  for (int at = view->first[facet]; at < view->first[facet + 1] && k < MOST_CURVES; at++) {
+    perp_curve curve = curve_of(page, picture, &view->group[view->in_facet[at]]);
     if (curve.n > 0) shown[k++] = curve;
   }
   if (k == 0) return;
-  k = add_published(page, c, facet, shown, k);
-  k = add_marks(page, c, facet, shown, k);
-  curves_draw(page, c, perp_pool_printf(&page->pool, "-%d", facet + 1),
-              v->facet.text[facet][0] == '\0'
-                  ? c->title
-                  : perp_pool_printf(&page->pool, "%s: %s", c->title, v->facet.text[facet]),
-              shown, k);
+  k = add_published(page, picture, facet, shown, k);
+  k = add_marks(page, picture, facet, shown, k);
+  curves_draw(
+      page, picture, perp_pool_printf(&page->pool, "-%d", facet + 1),
+      view->facet.text[facet][0] == '\0'
+          ? picture->title
+          : perp_pool_printf(&page->pool, "%s: %s", picture->title, view->facet.text[facet]),
+      shown, k);
 }
 
-static void chart_section(perp_page *page, const chart *c)
+static void chart_section(perp_page *page, const chart *picture)
 {
-  const perp_view *v = &page->view;
-  if (!perp_page_has(page, c->y_metric)) return;
-  if (c->x_metric == NULL ? v->x_name == NULL : !perp_page_has(page, c->x_metric)) return;
+  const perp_view *view = &page->view;
+  if (!perp_page_has(page, picture->y_metric)) return;
+  if (picture->x_metric == NULL ? view->x_name == NULL : !perp_page_has(page, picture->x_metric))
+    return;
 
   perp_curve shown[MOST_CURVES];
-  double *rank = perp_pool_alloc(&page->pool, (size_t)v->facet.n + 1, sizeof *rank);
-  int total, n = curves_overview(page, c, shown, rank, &total);
+  double *rank = perp_pool_alloc(&page->pool, (size_t)view->facet.n + 1, sizeof *rank);
+  int total, n = curves_overview(page, picture, shown, rank, &total);
   if (n == 0) return;
   const char *common = curves_common(page, shown, n),
-             *title = n == total ? c->title
+             *title = n == total ? picture->title
                                  : perp_pool_printf(&page->pool, "%s: best curve of each method",
-                                                    c->title);
+                                                    picture->title);
   if (common[0] != '\0') title = perp_pool_printf(&page->pool, "%s (%s)", title, common);
-  const int with_published = add_published(page, c, -1, shown, n);
-  curves_draw(page, c, "", title, shown,
-              n == total ? add_marks(page, c, -1, shown, with_published) : with_published);
+  const int with_published = add_published(page, picture, -1, shown, n);
+  curves_draw(page, picture, "", title, shown,
+              n == total ? add_marks(page, picture, -1, shown, with_published) : with_published);
   if (n == total) return;
 
   int facets = 0;
   const double worst = worst_drawn(page, rank, &facets);
   page->lesser = true;
-  for (int facet = 0, drawn = 0; facet < v->facet.n; facet++) {
+  for (int facet = 0, drawn = 0; facet < view->facet.n; facet++) {
     if (!(rank[facet] <= worst) || (drawn == PERP_PAGE_FACETS && !page->all_figures)) continue;
     drawn++;
-    facet_figure(page, c, facet, shown);
+    facet_figure(page, picture, facet, shown);
   }
   page->lesser = false;
 }

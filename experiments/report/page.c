@@ -40,8 +40,8 @@ const char *perp_page_title(perp_page *page, const char *metric)
 
 const char *perp_page_abscissa(perp_page *page)
 {
-  const char *x = page->view.x_name;
-  if (x == NULL || strcmp(x, "h [s]") != 0) return x == NULL ? "" : perp_words(x);
+  const char *at = page->view.x_name;
+  if (at == NULL || strcmp(at, "h [s]") != 0) return at == NULL ? "" : perp_words(at);
   return perp_pool_printf(&page->pool, "%s [s]", perp_words("h"));
 }
 
@@ -78,39 +78,40 @@ perp_curve perp_page_curve(perp_page *page, const char *label, perp_plot_style s
                        .y = perp_pool_alloc(&page->pool, (size_t)most, sizeof(double)) };
 }
 
-void perp_page_point(perp_curve *c, double x, double y)
+void perp_page_point(perp_curve *curve, double x, double y)
 {
-  ((double *)(uintptr_t)c->x)[c->n] = x;
-  ((double *)(uintptr_t)c->y)[c->n++] = y;
+  ((double *)(uintptr_t)curve->x)[curve->n] = x;
+  ((double *)(uintptr_t)curve->y)[curve->n++] = y;
 }
 
 /* ---- what tables show ---- */
 
 const char *perp_page_row_label(perp_page *page, int row)
 {
-  const perp_view *v = &page->view;
-  const char *label = perp_view_label(&page->pool, v, row, -1);
-  if (v->x_name == NULL) return label[0] == '\0' ? "the only run" : label;
-  if (strcmp(v->x_name, "tol") == 0) return label; /* it says so */
-  int name = (int)strcspn(v->x_name, " ");
+  const perp_view *view = &page->view;
+  const char *label = perp_view_label(&page->pool, view, row, -1);
+  if (view->x_name == NULL) return label[0] == '\0' ? "the only run" : label;
+  if (strcmp(view->x_name, "tol") == 0) return label; /* it says so */
+  int name = (int)strcspn(view->x_name, " ");
   return perp_pool_printf(&page->pool, "%s%s%.*s = %.6g", label, label[0] == '\0' ? "" : ", ", name,
-                          v->x_name, v->x[row]);
+                          view->x_name, view->x[row]);
 }
 
 const char *perp_page_labels(perp_page *page, const int *row, int n, const char **label)
 {
-  const perp_view *v = &page->view;
+  const perp_view *view = &page->view;
   const char *all = "";
   for (int i = 0; i < n; i++) label[i] = "";
-  for (int a = 0; a <= v->n_axes; a++) { /* the last one: the abscissa, unless the label has it */
-    const bool x = a == v->n_axes;
-    if (x && (v->x_name == NULL || strcmp(v->x_name, "tol") == 0)) continue;
+  for (int a = 0; a <= view->n_axes;
+       a++) { /* the last one: the abscissa, unless the label has it */
+    const bool x = a == view->n_axes;
+    if (x && (view->x_name == NULL || strcmp(view->x_name, "tol") == 0)) continue;
     const char **text = perp_pool_alloc(&page->pool, (size_t)n + 1, sizeof *text);
     bool same = true;
     for (int i = 0; i < n; i++) {
-      text[i] = x ? perp_pool_printf(&page->pool, "%.*s = %.6g", (int)strcspn(v->x_name, " "),
-                                     v->x_name, v->x[row[i]])
-                  : perp_view_text(v, row[i], v->axis[a]);
+      text[i] = x ? perp_pool_printf(&page->pool, "%.*s = %.6g", (int)strcspn(view->x_name, " "),
+                                     view->x_name, view->x[row[i]])
+                  : perp_view_text(view, row[i], view->axis[a]);
       same = same && strcmp(text[i], text[0]) == 0;
     }
     for (int i = 0; i < (same && n > 1 ? 1 : n); i++) {
@@ -126,13 +127,13 @@ const char *perp_page_labels(perp_page *page, const int *row, int n, const char 
 
 double perp_page_shown_x(const perp_page *page)
 {
-  const perp_view *v = &page->view;
+  const perp_view *view = &page->view;
   double middle = (double)NAN;
-  if (v->x_name == NULL) return middle;
-  for (int g = 0; g < v->n_groups; g++)
-    for (int i = 0; i < v->group[g].n; i++) {
-      if (v->x[v->group[g].cell[i]] == 1e-3) return 1e-3;
-      if (g == 0 && i == v->group[g].n / 2) middle = v->x[v->group[g].cell[i]];
+  if (view->x_name == NULL) return middle;
+  for (int group = 0; group < view->n_groups; group++)
+    for (int i = 0; i < view->group[group].n; i++) {
+      if (view->x[view->group[group].cell[i]] == 1e-3) return 1e-3;
+      if (group == 0 && i == view->group[group].n / 2) middle = view->x[view->group[group].cell[i]];
     }
   return middle;
 }
@@ -151,21 +152,21 @@ static bool ranked_alike(const perp_page *page, int row, double x)
 
 int perp_page_ranked(perp_page *page, int *cell, int most)
 {
-  const perp_view *v = &page->view;
+  const perp_view *view = &page->view;
   const char *primary = page->study->metrics.primary;
   const double x = perp_page_shown_x(page);
-  const bool size = v->x_name != NULL && strncmp(v->x_name, "h ", 2) != 0;
+  const bool size = view->x_name != NULL && strncmp(view->x_name, "h ", 2) != 0;
   const double sign = perp_study_metric(page->study, primary)->better > 0 ? -1 : 1;
-  perp_ranked *list = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *list);
+  perp_ranked *list = perp_pool_alloc(&page->pool, (size_t)view->n_groups + 1, sizeof *list);
   perp_names scene = { 0 };
   int n = 0, kept = 0;
-  for (int g = 0; g < v->n_groups; g++) {
+  for (int g = 0; g < view->n_groups; g++) {
     perp_ranked best = { -1, 3, HUGE_VAL, 0 };
-    for (int i = 0; i < v->group[g].n; i++) {
-      const int row = v->group[g].cell[i];
+    for (int i = 0; i < view->group[g].n; i++) {
+      const int row = view->group[g].cell[i];
       const double value = sign * perp_page_value(page, row, primary);
       const int group = perp_results_group(page->results, row);
-      if (perp_view_stands(v, row) && !isnan(value) && ranked_alike(page, row, x) &&
+      if (perp_view_stands(view, row) && !isnan(value) && ranked_alike(page, row, x) &&
           (group < best.group || (group == best.group && value < best.key)))
         best = (perp_ranked){ row, group, value, 0 };
     }
@@ -184,13 +185,13 @@ int perp_page_ranked(perp_page *page, int *cell, int most)
 
 int perp_page_shown_metrics(perp_page *page, const char **metric, int most)
 {
-  const perp_study *s = page->study;
-  const char *primary = s->metrics.primary, *time = "time.step_us";
+  const perp_study *study = page->study;
+  const char *primary = study->metrics.primary, *time = "time.step_us";
   int n = 0;
   bool told = strcmp(primary, time) == 0;
   metric[n++] = primary;
-  for (int i = 0; i < s->metrics.n_record && n < most - 1; i++) {
-    const char *name = s->metrics.record[i];
+  for (int i = 0; i < study->metrics.n_record && n < most - 1; i++) {
+    const char *name = study->metrics.record[i];
     if (strcmp(name, primary) == 0 || !perp_page_has(page, name)) continue;
     told = told || strcmp(name, time) == 0;
     metric[n++] = name;
@@ -247,25 +248,25 @@ static void page_figure_failed(perp_page *page, const char *id)
 }
 
 /* A figure without a point is no fault of the report: the page says why there is none. */
-static const char *page_figure_empty(const perp_figure *f)
+static const char *page_figure_empty(const perp_figure *figure)
 {
   int zeros = 0, others = 0;
-  for (int k = 0; k < f->n; k++)
-    for (int i = 0; i < f->curves[k].n; i++) {
-      zeros += f->curves[k].y[i] == 0;
-      others += isfinite(f->curves[k].y[i]) && f->curves[k].y[i] != 0;
+  for (int k = 0; k < figure->n; k++)
+    for (int i = 0; i < figure->curves[k].n; i++) {
+      zeros += figure->curves[k].y[i] == 0;
+      others += isfinite(figure->curves[k].y[i]) && figure->curves[k].y[i] != 0;
     }
-  return zeros > 0 && others == 0 && f->logy
+  return zeros > 0 && others == 0 && figure->logy
              ? "all its values are exactly 0 and its axis is logarithmic (a scene without joints "
                "has no constraint error)"
          : others > 0 || zeros > 0 ? "none of its values is positive and its axes are logarithmic"
                                    : "no run has a value";
 }
 
-void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption)
+void perp_page_figure(perp_page *page, const perp_figure *figure, const char *caption)
 {
-  const char *empty = perp_figure_points(f) == 0 ? page_figure_empty(f) : "";
-  perp_figure sized = *f;
+  const char *empty = perp_figure_points(figure) == 0 ? page_figure_empty(figure) : "";
+  perp_figure sized = *figure;
   if (page->counting) {
     page->n_figures += empty[0] == '\0';
     return;
@@ -274,26 +275,27 @@ void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption
   if (empty[0] == '\0') {
     const double begun = perp_clock_wall();
     const perp_status status = perp_figure_draw(page->ctx, &sized, page->figs, page->formats);
-    perp_progress_step(&page->progress, 1, perp_clock_wall() - begun, status != PERP_OK, f->id);
+    perp_progress_step(&page->progress, 1, perp_clock_wall() - begun, status != PERP_OK,
+                       figure->id);
     if (status != PERP_OK) {
-      perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
-      if (status != PERP_ERR_ARG) page_figure_failed(page, f->id);
+      perp_text_add(&page->warnings, "%s: %s\n", figure->id, page->ctx->msg);
+      if (status != PERP_ERR_ARG) page_figure_failed(page, figure->id);
       return;
     }
   }
-  perp_json_members(&page->figures, "{ id %s, section %s, title %s, caption %s, empty %s }", f->id,
-                    page->section, f->title, caption, empty);
+  perp_json_members(&page->figures, "{ id %s, section %s, title %s, caption %s, empty %s }",
+                    figure->id, page->section, figure->title, caption, empty);
   if (empty[0] != '\0') return;
-  if (!page->lesser) perp_text_add(&page->chief, "%s\n", f->id);
+  if (!page->lesser) perp_text_add(&page->chief, "%s\n", figure->id);
   perp_text_add(&page->drawn, "\\expandafter\\def\\csname perp@fig@%s\\endcsname{\\centering",
-                f->id);
+                figure->id);
   perp_text_add(&page->drawn,
                 strstr(page->formats, "tikz") != NULL
                     ? "\\perpfit{\\input{\\perpfigs %s.tex}}\\caption{"
                     : "\\perpfit{\\includegraphics{\\perpfigs %s.pdf}}\\caption{",
-                f->id);
+                figure->id);
   char *tex = perp_tex_string(caption);
-  perp_text_add(&page->drawn, "%s}\\label{fig:%s}}\n", tex, f->id);
+  perp_text_add(&page->drawn, "%s}\\label{fig:%s}}\n", tex, figure->id);
   free(tex);
 }
 
@@ -304,15 +306,15 @@ void perp_page_say_failed(perp_page *page)
   perp_text_free(&page->failed);
 }
 
-size_t perp_page_indices(perp_json *j, const int *of, int n, int many)
+size_t perp_page_indices(perp_json *json, const int *of, int n, int many)
 {
   const int bytes = many <= 256 ? 1 : many <= 65536 ? 2 : 4;
   unsigned char *packed = perp_xalloc((size_t)n + 1, (size_t)bytes);
   for (int i = 0; i < n; i++)
     for (int b = 0; b < bytes; b++) packed[i * bytes + b] = (unsigned char)(of[i] >> 8 * b);
   char *text = perp_base64(packed, (size_t)n * (size_t)bytes);
-  perp_json_text(j, "of", text);
-  perp_json_int(j, "bytes", bytes);
+  perp_json_text(json, "of", text);
+  perp_json_int(json, "bytes", bytes);
   const size_t size = strlen(text);
   free(text);
   free(packed);

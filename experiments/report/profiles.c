@@ -16,33 +16,34 @@ typedef struct box {
   int *cell; /* [(problem * targets + target) * solvers + solver], -1 none */
 } box;
 
-static int *profiles_slot(const box *b, int problem, int target, int solver)
+static int *profiles_slot(const box *bound, int problem, int target, int solver)
 {
-  return &b->cell[((size_t)problem * (size_t)b->target.n + (size_t)target) * (size_t)b->solver.n +
-                  (size_t)solver];
+  return &bound->cell[((size_t)problem * (size_t)bound->target.n + (size_t)target) *
+                          (size_t)bound->solver.n +
+                      (size_t)solver];
 }
 
-static bool profiles_build(perp_page *page, box *b)
+static bool profiles_build(perp_page *page, box *bound)
 {
   const perp_cell_kind *kind = page->study->kind;
   int n = page->results->plan.n, P = perp_kind_param(kind, "problem"),
       T = perp_kind_param(kind, "tol");
   int S = perp_kind_param(kind, "lcp");
   if (P < 0 || T < 0 || S < 0) return false;
-  *b = (box){ 0 };
+  *bound = (box){ 0 };
   for (int pass = 0; pass < 2; pass++) {
     for (int r = 0; r < n; r++) {
-      int p = perp_names_index(&page->pool, &b->problem, perp_view_text(&page->view, r, P), -1);
-      int t = perp_names_index(&page->pool, &b->target, perp_view_text(&page->view, r, T),
+      int p = perp_names_index(&page->pool, &bound->problem, perp_view_text(&page->view, r, P), -1);
+      int t = perp_names_index(&page->pool, &bound->target, perp_view_text(&page->view, r, T),
                                MOST_TARGETS);
-      int s = perp_names_index(&page->pool, &b->solver, perp_view_text(&page->view, r, S),
+      int s = perp_names_index(&page->pool, &bound->solver, perp_view_text(&page->view, r, S),
                                MOST_SOLVERS);
-      if (pass == 1 && t >= 0 && s >= 0) *profiles_slot(b, p, t, s) = r;
+      if (pass == 1 && t >= 0 && s >= 0) *profiles_slot(bound, p, t, s) = r;
     }
     if (pass == 1) break;
-    size_t size = (size_t)b->problem.n * (size_t)b->target.n * (size_t)b->solver.n;
-    b->cell = perp_pool_alloc(&page->pool, size + 1, sizeof *b->cell);
-    for (size_t i = 0; i < size; i++) b->cell[i] = -1;
+    size_t size = (size_t)bound->problem.n * (size_t)bound->target.n * (size_t)bound->solver.n;
+    bound->cell = perp_pool_alloc(&page->pool, size + 1, sizeof *bound->cell);
+    for (size_t i = 0; i < size; i++) bound->cell[i] = -1;
   }
   return true;
 }
@@ -63,11 +64,12 @@ static double profiles_cost(const perp_page *page, int cell, const char *metric)
 static perp_curve profiles_distribution(perp_page *page, double *costs, int n, const char *label,
                                         int colour, double end)
 {
-  perp_curve c = perp_page_curve(page, label, PERP_PLOT_STEPS, colour, n + 2);
+  perp_curve curve = perp_page_curve(page, label, PERP_PLOT_STEPS, colour, n + 2);
   gsl_sort(costs, 1, (size_t)n);
-  while (c.n < n && isfinite(costs[c.n])) perp_page_point(&c, costs[c.n], (c.n + 1.0) / n);
-  if (c.n > 0) perp_page_point(&c, fmax(end, c.x[c.n - 1]), c.y[c.n - 1]);
-  return c;
+  while (curve.n < n && isfinite(costs[curve.n]))
+    perp_page_point(&curve, costs[curve.n], (curve.n + 1.0) / n);
+  if (curve.n > 0) perp_page_point(&curve, fmax(end, curve.x[curve.n - 1]), curve.y[curve.n - 1]);
+  return curve;
 }
 
 const perp_profile_words perp_profiles[PERP_PROFILES] = {
@@ -88,60 +90,60 @@ const perp_profile_words perp_profiles[PERP_PROFILES] = {
                           "nothing was measured to its right." }
 };
 
-static bool profiles_solved(const perp_page *page, const box *b, int problem, int target)
+static bool profiles_solved(const perp_page *page, const box *bound, int problem, int target)
 {
-  for (int s = 0; s < b->solver.n; s++) {
-    const int cell = *profiles_slot(b, problem, target, s);
+  for (int s = 0; s < bound->solver.n; s++) {
+    const int cell = *profiles_slot(bound, problem, target, s);
     if (cell >= 0 && perp_results_wins(page->results, cell)) return true;
   }
   return false;
 }
 
 /* One curve a solver over the problems at one target: performance and data profile. */
-static void profiles_draw(perp_page *page, const box *b, int chart, int first, int last,
+static void profiles_draw(perp_page *page, const box *bound, int chart, int first, int last,
                           const char *id, const char *title, const char *xlabel)
 {
   const char *metric = chart == PERP_PROFILE_DATA ? "work.products" : "time.cpu",
              *caption = perp_profiles[chart].caption;
-  int items = b->problem.n * (last - first + 1);
+  int items = bound->problem.n * (last - first + 1);
   double *costs[MOST_SOLVERS], end = 0;
-  for (int s = 0; s < b->solver.n; s++)
+  for (int s = 0; s < bound->solver.n; s++)
     costs[s] = perp_pool_alloc(&page->pool, (size_t)items, sizeof **costs);
   int at = 0;
-  for (int p = 0; p < b->problem.n; p++)
+  for (int p = 0; p < bound->problem.n; p++)
     for (int t = first; t <= last; t++, at++) {
       double best = HUGE_VAL;
-      for (int s = 0; s < b->solver.n; s++)
-        best = fmin(best, profiles_cost(page, *profiles_slot(b, p, t, s), metric));
-      if (isinf(best) && profiles_solved(page, b, p, t)) { /* not measured of such problems */
+      for (int s = 0; s < bound->solver.n; s++)
+        best = fmin(best, profiles_cost(page, *profiles_slot(bound, p, t, s), metric));
+      if (isinf(best) && profiles_solved(page, bound, p, t)) { /* not measured of such problems */
         items--;
         at--;
         continue;
       }
-      for (int s = 0; s < b->solver.n; s++) {
-        double c = profiles_cost(page, *profiles_slot(b, p, t, s), metric);
+      for (int s = 0; s < bound->solver.n; s++) {
+        double c = profiles_cost(page, *profiles_slot(bound, p, t, s), metric);
         costs[s][at] = isinf(c) ? c : chart == PERP_PROFILE_PERFORMANCE ? c / best : c;
         if (isfinite(costs[s][at])) end = fmax(end, costs[s][at]);
       }
     }
   perp_curve curves[MOST_SOLVERS];
-  for (int s = 0; s < b->solver.n; s++)
-    curves[s] = profiles_distribution(page, costs[s], items, b->solver.text[s], s, end * 1.2);
-  perp_figure f = { .id = id,
-                    .title = title,
-                    .xlabel = xlabel,
-                    .ylabel = "share of problems solved",
-                    .alt = perp_pool_printf(&page->pool, "%s, %d solvers, %d items", title,
-                                            b->solver.n, items),
-                    .logx = true,
-                    .share = true,
-                    .n = b->solver.n,
-                    .curves = curves };
-  const int left_out = b->problem.n * (last - first + 1) - items;
+  for (int s = 0; s < bound->solver.n; s++)
+    curves[s] = profiles_distribution(page, costs[s], items, bound->solver.text[s], s, end * 1.2);
+  perp_figure figure = { .id = id,
+                         .title = title,
+                         .xlabel = xlabel,
+                         .ylabel = "share of problems solved",
+                         .alt = perp_pool_printf(&page->pool, "%s, %d solvers, %d items", title,
+                                                 bound->solver.n, items),
+                         .logx = true,
+                         .share = true,
+                         .n = bound->solver.n,
+                         .curves = curves };
+  const int left_out = bound->problem.n * (last - first + 1) - items;
   if (left_out > 0)
     caption = perp_pool_printf(&page->pool, "%s %d pairs without such a value are left out.",
                                caption, left_out);
-  perp_page_figure(page, &f, caption);
+  perp_page_figure(page, &figure, caption);
 }
 
 /* Has every solved cell this figure? */
@@ -154,12 +156,13 @@ static bool profiles_complete(const perp_page *page, const char *metric)
 }
 
 /* The largest budget that a solver has spent on a pair; 0: not known. */
-static double profiles_spent(const perp_page *page, const box *b, int solver, const char *metric)
+static double profiles_spent(const perp_page *page, const box *bound, int solver,
+                             const char *metric)
 {
   double most = 0;
-  for (int p = 0; p < b->problem.n; p++)
-    for (int t = 0; t < b->target.n; t++) {
-      const int cell = *profiles_slot(b, p, t, solver);
+  for (int p = 0; p < bound->problem.n; p++)
+    for (int t = 0; t < bound->target.n; t++) {
+      const int cell = *profiles_slot(bound, p, t, solver);
       const double v = cell < 0 ? (double)NAN : perp_page_value(page, cell, metric);
       if (v > most) most = v;
     }
@@ -170,31 +173,31 @@ static double profiles_spent(const perp_page *page, const box *b, int solver, co
 static perp_curve ecdf_curve(perp_page *page, double *costs, int n, const char *label,
                              perp_plot_style style, int colour, double least, double end)
 {
-  perp_curve c = perp_page_curve(page, label, style, colour, n + 2);
+  perp_curve curve = perp_page_curve(page, label, style, colour, n + 2);
   gsl_sort(costs, 1, (size_t)n);
-  if (costs[0] > least && isfinite(costs[0])) perp_page_point(&c, least, 0);
+  if (costs[0] > least && isfinite(costs[0])) perp_page_point(&curve, least, 0);
   for (int i = 0; i < n && isfinite(costs[i]); i++)
-    if (i + 1 == n || costs[i + 1] > costs[i]) perp_page_point(&c, costs[i], (i + 1.0) / n);
-  if (c.n > 0) perp_page_point(&c, end, c.y[c.n - 1]);
-  return c;
+    if (i + 1 == n || costs[i + 1] > costs[i]) perp_page_point(&curve, costs[i], (i + 1.0) / n);
+  if (curve.n > 0) perp_page_point(&curve, end, curve.y[curve.n - 1]);
+  return curve;
 }
 
-static void ecdf_draw(perp_page *page, const box *b, const char *id, const char *metric)
+static void ecdf_draw(perp_page *page, const box *bound, const char *id, const char *metric)
 {
-  const int items = b->problem.n * b->target.n;
+  const int items = bound->problem.n * bound->target.n;
   double *costs[MOST_SOLVERS], spent[MOST_SOLVERS], least = HUGE_VAL, end = 0;
   double *best = perp_pool_alloc(&page->pool, (size_t)items, sizeof *best);
   perp_curve curves[2 * MOST_SOLVERS + 1];
   perp_text none = { 0 };
   int n = 0, drawn = 0;
   for (int i = 0; i < items; i++) best[i] = HUGE_VAL;
-  for (int s = 0; s < b->solver.n; s++) {
+  for (int s = 0; s < bound->solver.n; s++) {
     costs[s] = perp_pool_alloc(&page->pool, (size_t)items, sizeof **costs);
-    spent[s] = profiles_spent(page, b, s, metric);
+    spent[s] = profiles_spent(page, bound, s, metric);
     bool any = false;
     for (int i = 0; i < items; i++) {
-      const double c = profiles_cost(page, *profiles_slot(b, i / b->target.n, i % b->target.n, s),
-                                     metric);
+      const double c = profiles_cost(
+          page, *profiles_slot(bound, i / bound->target.n, i % bound->target.n, s), metric);
       costs[s][i] = c;
       best[i] = fmin(best[i], c);
       least = fmin(least, c);
@@ -204,27 +207,28 @@ static void ecdf_draw(perp_page *page, const box *b, const char *id, const char 
     if (any)
       end = fmax(end, spent[s]);
     else
-      perp_text_add(&none, "%s%s",
-                    none.n > 0 ? ", " : " Solvers that solve none of these: ", b->solver.text[s]);
+      perp_text_add(&none, "%s%s", none.n > 0 ? ", " : " Solvers that solve none of these: ",
+                    bound->solver.text[s]);
   }
   end *= 1.1;
-  for (int s = 0; s < b->solver.n; s++) {
-    perp_curve c = ecdf_curve(page, costs[s], items, b->solver.text[s], PERP_PLOT_STEPS, s, least,
-                              end);
-    if (c.n == 0) continue;
+  for (int s = 0; s < bound->solver.n; s++) {
+    perp_curve curve = ecdf_curve(page, costs[s], items, bound->solver.text[s], PERP_PLOT_STEPS, s,
+                                  least, end);
+    if (curve.n == 0) continue;
     drawn++;
-    curves[n++] = c;
+    curves[n++] = curve;
     if (!(spent[s] > 0)) continue;
     perp_curve cross = perp_page_curve(
-        page, perp_pool_printf(&page->pool, "%s: largest budget", c.label), PERP_PLOT_END, s, 1);
+        page, perp_pool_printf(&page->pool, "%s: largest budget", curve.label), PERP_PLOT_END, s,
+        1);
     int i = 0;
-    while (i + 1 < c.n && c.x[i + 1] <= spent[s]) i++;
-    perp_page_point(&cross, spent[s], c.y[i]);
+    while (i + 1 < curve.n && curve.x[i + 1] <= spent[s]) i++;
+    perp_page_point(&cross, spent[s], curve.y[i]);
     curves[n++] = cross;
   }
   if (drawn > 1)
     curves[n++] = ecdf_curve(page, best, items, "virtual best", PERP_PLOT_BOUND, 0, least, end);
-  perp_figure f = {
+  perp_figure figure = {
     .id = id,
     .title = "Share of (problem, target) pairs solved within a budget",
     .xlabel = perp_pool_printf(&page->pool, "budget: %s", perp_page_title(page, metric)),
@@ -236,27 +240,29 @@ static void ecdf_draw(perp_page *page, const box *b, const char *id, const char 
     .n = n,
     .curves = curves
   };
-  perp_page_figure(page, &f,
+  perp_page_figure(page, &figure,
                    perp_pool_printf(&page->pool, "%s%s%s", perp_profiles[PERP_PROFILE_ECDF].caption,
                                     none.n > 0 ? none.s : "", none.n > 0 ? "." : ""));
   perp_text_free(&none);
 }
 
-static void profiles(perp_page *page, const box *b)
+static void profiles(perp_page *page, const box *bound)
 {
-  for (int t = 0; t < b->target.n; t++)
+  for (int t = 0; t < bound->target.n; t++)
     profiles_draw(
-        page, b, PERP_PROFILE_PERFORMANCE, t, t, perp_pool_printf(&page->pool, "profile-%d", t + 1),
-        perp_pool_printf(&page->pool, "Performance profile at rel <= %s", b->target.text[t]),
+        page, bound, PERP_PROFILE_PERFORMANCE, t, t,
+        perp_pool_printf(&page->pool, "profile-%d", t + 1),
+        perp_pool_printf(&page->pool, "Performance profile at rel <= %s", bound->target.text[t]),
         "thread CPU time / that of the best solver shown");
-  profiles_draw(
-      page, b, PERP_PROFILE_DATA, b->target.n - 1, b->target.n - 1, "data-profile",
-      perp_pool_printf(&page->pool, "Data profile at rel <= %s", b->target.text[b->target.n - 1]),
-      "work [products with A, the cost of a sweep]");
+  profiles_draw(page, bound, PERP_PROFILE_DATA, bound->target.n - 1, bound->target.n - 1,
+                "data-profile",
+                perp_pool_printf(&page->pool, "Data profile at rel <= %s",
+                                 bound->target.text[bound->target.n - 1]),
+                "work [products with A, the cost of a sweep]");
   /* as the page does: counted work where it is known of all, which is the same on every machine */
   const bool counted = profiles_complete(page, "work.counted");
-  ecdf_draw(page, b, "ecdf", counted ? "work.counted" : "time.cpu");
-  if (counted) ecdf_draw(page, b, "ecdf-time", "time.cpu");
+  ecdf_draw(page, bound, "ecdf", counted ? "work.counted" : "time.cpu");
+  if (counted) ecdf_draw(page, bound, "ecdf-time", "time.cpu");
 }
 
 static const char *family_of(perp_page *page, const char *problem)
@@ -265,11 +271,11 @@ static const char *family_of(perp_page *page, const char *problem)
   return perp_pool_strndup(&page->pool, problem, strcspn(problem, ":"));
 }
 
-static perp_names profiles_families(perp_page *page, const box *b)
+static perp_names profiles_families(perp_page *page, const box *bound)
 {
   perp_names family = { 0 };
-  for (int p = 0; p < b->problem.n; p++)
-    perp_names_index(&page->pool, &family, family_of(page, b->problem.text[p]), -1);
+  for (int p = 0; p < bound->problem.n; p++)
+    perp_names_index(&page->pool, &family, family_of(page, bound->problem.text[p]), -1);
   return family;
 }
 
@@ -279,29 +285,29 @@ static perp_names profiles_families(perp_page *page, const box *b)
 static char *profiles_id(perp_page *page, const char *family)
 {
   char *id = perp_pool_printf(&page->pool, "time-%s", family);
-  for (char *s = id; *s != '\0'; s++)
-    if (!isalnum((unsigned char)*s) && strchr("-_.+", *s) == NULL) *s = '_';
+  for (char *at = id; *at != '\0'; at++)
+    if (!isalnum((unsigned char)*at) && strchr("-_.+", *at) == NULL) *at = '_';
   return id;
 }
 
-static void time_against_size(perp_page *page, const box *b)
+static void time_against_size(perp_page *page, const box *bound)
 {
-  const perp_names family = profiles_families(page, b);
-  const int t = b->target.n - 1;
+  const perp_names family = profiles_families(page, bound);
+  const int t = bound->target.n - 1;
   page->lesser = true;
   for (int f = 0; f < family.n; f++) {
     perp_curve curves[MOST_SOLVERS];
     int n_curves = 0;
-    for (int s = 0; s < b->solver.n; s++) {
-      perp_curve c = perp_page_curve(page, b->solver.text[s], PERP_PLOT_POINTS_LINES, s,
-                                     b->problem.n);
-      double *x = (double *)(uintptr_t)c.x, *y = (double *)(uintptr_t)c.y;
-      for (int p = 0; p < b->problem.n; p++) {
-        double cost = profiles_cost(page, *profiles_slot(b, p, t, s), "time.cpu");
-        if (isinf(cost) || strcmp(family_of(page, b->problem.text[p]), family.text[f]) != 0)
+    for (int s = 0; s < bound->solver.n; s++) {
+      perp_curve curve = perp_page_curve(page, bound->solver.text[s], PERP_PLOT_POINTS_LINES, s,
+                                         bound->problem.n);
+      double *x = (double *)(uintptr_t)curve.x, *y = (double *)(uintptr_t)curve.y;
+      for (int p = 0; p < bound->problem.n; p++) {
+        double cost = profiles_cost(page, *profiles_slot(bound, p, t, s), "time.cpu");
+        if (isinf(cost) || strcmp(family_of(page, bound->problem.text[p]), family.text[f]) != 0)
           continue;
-        double rows = perp_page_value(page, *profiles_slot(b, p, t, s), "rows");
-        int at = c.n++; /* by size */
+        double rows = perp_page_value(page, *profiles_slot(bound, p, t, s), "rows");
+        int at = curve.n++; /* by size */
         for (; at > 0 && x[at - 1] > rows; at--) {
           x[at] = x[at - 1];
           y[at] = y[at - 1];
@@ -309,16 +315,16 @@ static void time_against_size(perp_page *page, const box *b)
         x[at] = rows;
         y[at] = cost;
       }
-      if (c.n == 0) continue;
-      double exponent = perp_log_slope(c.x, c.y, c.n);
+      if (curve.n == 0) continue;
+      double exponent = perp_log_slope(curve.x, curve.y, curve.n);
       if (!isnan(exponent))
-        c.label = perp_pool_printf(&page->pool, "%s (n^%.2f)", c.label, exponent);
-      curves[n_curves++] = c;
+        curve.label = perp_pool_printf(&page->pool, "%s (n^%.2f)", curve.label, exponent);
+      curves[n_curves++] = curve;
     }
     if (n_curves == 0) continue;
     perp_figure figure = { .id = profiles_id(page, family.text[f]),
                            .title = perp_pool_printf(&page->pool, "%s: time at rel <= %s",
-                                                     family.text[f], b->target.text[t]),
+                                                     family.text[f], bound->target.text[t]),
                            .xlabel = "number of rows n",
                            .ylabel = "thread CPU time [s]",
                            .alt = perp_pool_printf(
@@ -335,14 +341,14 @@ static void time_against_size(perp_page *page, const box *b)
 
 /* ---- residual per iteration ---- */
 
-static void profiles_histories(perp_page *page, const box *b)
+static void profiles_histories(perp_page *page, const box *bound)
 {
   /* the problem on which most solvers tell their residuals */
-  int best = -1, most = 0, t = b->target.n - 1;
-  for (int p = 0; p < b->problem.n; p++) {
+  int best = -1, most = 0, t = bound->target.n - 1;
+  for (int p = 0; p < bound->problem.n; p++) {
     int told = 0;
-    for (int s = 0; s < b->solver.n; s++) {
-      int cell = *profiles_slot(b, p, t, s);
+    for (int s = 0; s < bound->solver.n; s++) {
+      int cell = *profiles_slot(bound, p, t, s);
       if (cell >= 0) told += perp_page_value(page, cell, "iterations") > 3;
     }
     if (told > most) {
@@ -353,27 +359,28 @@ static void profiles_histories(perp_page *page, const box *b)
   if (best < 0) return;
   perp_curve curves[MOST_SOLVERS];
   int n = 0;
-  for (int s = 0; s < b->solver.n; s++) {
-    int cell = *profiles_slot(b, best, t, s);
+  for (int s = 0; s < bound->solver.n; s++) {
+    int cell = *profiles_slot(bound, best, t, s);
     if (cell < 0) continue;
     perp_csv series;
     if (!perp_page_read_series(page, cell, &series)) continue;
     if (series.rows > 1)
-      curves[n++] = perp_page_series_curve(page, &series, "iteration", "rel", b->solver.text[s], s);
+      curves[n++] = perp_page_series_curve(page, &series, "iteration", "rel", bound->solver.text[s],
+                                           s);
     perp_csv_free(&series);
   }
   if (n == 0) return;
-  perp_figure f = { .id = "residual-history",
-                    .title = perp_pool_printf(&page->pool, "Residual per iteration: %s",
-                                              b->problem.text[best]),
-                    .xlabel = "iteration",
-                    .ylabel = "relative residual reported by the method",
-                    .alt = "residual histories",
-                    .logx = true,
-                    .logy = true,
-                    .n = n,
-                    .curves = curves };
-  perp_page_figure(page, &f,
+  perp_figure figure = { .id = "residual-history",
+                         .title = perp_pool_printf(&page->pool, "Residual per iteration: %s",
+                                                   bound->problem.text[best]),
+                         .xlabel = "iteration",
+                         .ylabel = "relative residual reported by the method",
+                         .alt = "residual histories",
+                         .logx = true,
+                         .logy = true,
+                         .n = n,
+                         .curves = curves };
+  perp_page_figure(page, &figure,
                    "Pivots, sweeps and Newton steps have different costs: compare the shapes of "
                    "the curves, not their lengths.");
 }
@@ -385,9 +392,9 @@ bool perp_page_has_problems(const perp_page *page)
 
 void perp_page_problems(perp_page *page)
 {
-  box b;
-  if (!profiles_build(page, &b) || b.problem.n == 0) return;
-  profiles(page, &b);
-  time_against_size(page, &b);
-  profiles_histories(page, &b);
+  box bound;
+  if (!profiles_build(page, &bound) || bound.problem.n == 0) return;
+  profiles(page, &bound);
+  time_against_size(page, &bound);
+  profiles_histories(page, &bound);
 }

@@ -13,9 +13,9 @@
 static char *report_relative(const char *from, const char *to)
 {
   char *a = realpath(from, NULL), *b = realpath(to, NULL);
-  perp_text t = { 0 };
+  perp_text text = { 0 };
   if (a == NULL || b == NULL) {
-    perp_text_add(&t, "%s", to);
+    perp_text_add(&text, "%s", to);
   } else {
     size_t common = 0; /* up to the last '/' that both share */
     for (size_t i = 0; a[i] == b[i] || (a[i] == '\0' && b[i] == '/'); i++) {
@@ -23,15 +23,15 @@ static char *report_relative(const char *from, const char *to)
       if (a[i] == '\0' || b[i] == '\0') break;
     }
     for (const char *s = common <= strlen(a) ? a + common : ""; *s != '\0';) {
-      perp_text_add(&t, "../");
+      perp_text_add(&text, "../");
       s += strcspn(s, "/");
       s += *s == '/';
     }
-    perp_text_add(&t, "%s", b + common);
+    perp_text_add(&text, "%s", b + common);
   }
   free(a);
   free(b);
-  return t.s;
+  return text.s;
 }
 
 static void report_sections(perp_page *page)
@@ -72,9 +72,9 @@ static perp_status report_write(perp_page *page, const char *path, const char *j
 {
   char *text = NULL;
   size_t size = 0;
-  FILE *m = perp_memory_stream(&text, &size);
-  perp_page_data(page, m);
-  perp_memory_stream_close(m);
+  FILE *stream = perp_memory_stream(&text, &size);
+  perp_page_data(page, stream);
+  perp_memory_stream_close(stream);
   perp_out file;
   perp_status status = perp_out_open(page->ctx, json_path, &file);
   if (status == PERP_OK) {

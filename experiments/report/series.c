@@ -7,10 +7,10 @@
 enum { MOST_CURVES = 32 };
 
 /* The cell of a group at one step size; -1 when there is none. */
-static int series_cell_at(const perp_view *v, const perp_group *group, double h)
+static int series_cell_at(const perp_view *view, const perp_group *group, double h)
 {
   for (int i = 0; i < group->n; i++)
-    if (v->x[group->cell[i]] == h) return group->cell[i];
+    if (view->x[group->cell[i]] == h) return group->cell[i];
   return -1;
 }
 
@@ -18,16 +18,16 @@ perp_curve perp_page_series_curve(perp_page *page, const perp_csv *series, const
                                   const char *y_field, const char *label, int colour)
 {
   int cx = perp_csv_field(series, x_field), cy = perp_csv_field(series, y_field);
-  perp_curve c = perp_page_curve(page, label, PERP_PLOT_LINES, colour, series->rows);
+  perp_curve curve = perp_page_curve(page, label, PERP_PLOT_LINES, colour, series->rows);
   for (int i = 0; i < series->rows && cx >= 0 && cy >= 0; i++)
-    perp_page_point(&c, perp_csv_number(series, i, cx), perp_csv_number(series, i, cy));
-  return c;
+    perp_page_point(&curve, perp_csv_number(series, i, cx), perp_csv_number(series, i, cy));
+  return curve;
 }
 
-static void series_change(perp_curve *c)
+static void series_change(perp_curve *curve)
 {
-  double *y = (double *)(uintptr_t)c->y;
-  for (int i = c->n - 1; i >= 0; i--) y[i] = fabs(y[i] - y[0]);
+  double *y = (double *)(uintptr_t)curve->y;
+  for (int i = curve->n - 1; i >= 0; i--) y[i] = fabs(y[i] - y[0]);
 }
 
 void perp_page_series(perp_page *page)
@@ -40,18 +40,18 @@ void perp_page_series(perp_page *page)
       false },
     { "energy", "energy", "Change of the energy over time", "|E - initial E| [J]", true },
   };
-  const perp_view *v = &page->view;
+  const perp_view *view = &page->view;
   double h = perp_page_shown_x(page);
   bool drawn = false;
-  const int facets = v->facet.n > PERP_PAGE_FACETS && !page->all_figures ? PERP_PAGE_FACETS
-                                                                         : v->facet.n;
+  const int facets = view->facet.n > PERP_PAGE_FACETS && !page->all_figures ? PERP_PAGE_FACETS
+                                                                            : view->facet.n;
   for (size_t c = 0; c < sizeof charts / sizeof *charts; c++)
     for (int facet = 0; facet < facets; facet++) {
       int rows = 0, n = 0;
       perp_curve curve[MOST_CURVES];
-      for (int at = v->first[facet]; at < v->first[facet + 1] && rows < MOST_CURVES; at++) {
-        const perp_group *group = &v->group[v->in_facet[at]];
-        const int cell = series_cell_at(v, group, h);
+      for (int at = view->first[facet]; at < view->first[facet + 1] && rows < MOST_CURVES; at++) {
+        const perp_group *group = &view->group[view->in_facet[at]];
+        const int cell = series_cell_at(view, group, h);
         perp_csv series;
         rows += cell >= 0;
         if (cell < 0 || !perp_page_read_series(page, cell, &series)) continue;
@@ -63,11 +63,11 @@ void perp_page_series(perp_page *page)
       }
       if (n == 0) continue;
       page->lesser = drawn; /* one of them is enough for a document */
-      const char *title = v->facet.text[facet][0] == '\0'
+      const char *title = view->facet.text[facet][0] == '\0'
                               ? charts[c].title
                               : perp_pool_printf(&page->pool, "%s: %s", charts[c].title,
-                                                 v->facet.text[facet]);
-      perp_figure f = {
+                                                 view->facet.text[facet]);
+      perp_figure figure = {
         .id = perp_pool_printf(&page->pool, "%s-%d", charts[c].id, facet + 1),
         .title = title,
         .xlabel = "time t [s]",
@@ -77,13 +77,13 @@ void perp_page_series(perp_page *page)
         .n = n,
         .curves = curve,
       };
-      perp_page_figure(page, &f,
+      perp_page_figure(page, &figure,
                        charts[c].change
                            ? "Difference between the total mechanical energy and its initial "
                              "value. Exact zeros are not drawn."
                            : "Largest position error of all joints at accepted states, after "
                              "stabilization. Exact zeros are not drawn.");
-      drawn = drawn || perp_figure_points(&f) > 0;
+      drawn = drawn || perp_figure_points(&figure) > 0;
     }
   page->lesser = false;
 }

@@ -84,36 +84,36 @@ static void tex_claims(perp_page *page, FILE *out)
   if (page->study->n_claims == 0) return;
   const perp_claim_result *result = perp_results_claims(page->ctx, page->results);
   tex_begin(out, "Claims", "p{0.62\\linewidth}lr", "claim & verdict & measured \\\\\n\\midrule\n");
-  for (int i = 0; i < page->study->n_claims; i++)
-    perp_tex(out, "%s & %s & %m \\\\\n", result[i].claim->text,
-             perp_verdict_name(result[i].verdict), result[i].left);
+  for (int claim = 0; claim < page->study->n_claims; claim++)
+    perp_tex(out, "%s & %s & %m \\\\\n", result[claim].claim->text,
+             perp_verdict_name(result[claim].verdict), result[claim].left);
   tex_end(out);
 }
 
 static void tex_published(perp_page *page, FILE *out)
 {
   enum { VARIANTS = 12 };
-  const perp_study *s = page->study;
-  if (s->n_published == 0) return;
+  const perp_study *study = page->study;
+  if (study->n_published == 0) return;
   perp_variant *variant;
   int n = perp_results_variants(page->ctx, page->results, &variant);
-  char *columns = perp_pool_alloc(&page->pool, (size_t)s->n_published + 2, 1);
+  char *columns = perp_pool_alloc(&page->pool, (size_t)study->n_published + 2, 1);
   columns[0] = 'l';
-  memset(columns + 1, 'r', (size_t)s->n_published);
+  memset(columns + 1, 'r', (size_t)study->n_published);
   tex_begin(out, "Published", columns, "variant");
-  for (int i = 0; i < s->n_published; i++) perp_tex(out, " & %s", s->published[i].source);
+  for (int i = 0; i < study->n_published; i++) perp_tex(out, " & %s", study->published[i].source);
   fputs(" \\\\\n\\midrule\npublished", out);
-  for (int i = 0; i < s->n_published; i++) perp_tex(out, " & %m", s->published[i].value);
+  for (int i = 0; i < study->n_published; i++) perp_tex(out, " & %m", study->published[i].value);
   fputs(" \\\\\n", out);
   for (int v = 0; v < n && v < VARIANTS; v++) {
     perp_tex(out, "%s", variant[v].label);
-    for (int i = 0; i < s->n_published; i++) {
+    for (int i = 0; i < study->n_published; i++) {
       int cell = variant[v].cell[i];
       if (cell >= 0 && !perp_results_wins(page->results, cell))
         fprintf(out, " & %s", perp_cell_status_names[page->results->record[cell].status]);
       else
         perp_tex(out, " & %m",
-                 cell < 0 ? (double)NAN : perp_page_value(page, cell, s->published[i].metric));
+                 cell < 0 ? (double)NAN : perp_page_value(page, cell, study->published[i].metric));
     }
     fputs(" \\\\\n", out);
   }
@@ -177,7 +177,7 @@ static void tex_tables(perp_page *page, FILE *out)
 
 static void tex_numbers(perp_page *page, FILE *out)
 {
-  const perp_results *r = page->results;
+  const perp_results *results = page->results;
   fprintf(
       out,
       "%% Numbers of the study %s: \\input this file, then use \\perpvalue{cells.ok} etc.; all "
@@ -186,23 +186,24 @@ static void tex_numbers(perp_page *page, FILE *out)
       "perp@#1\\endcsname\\else\\errmessage{no number '#1' in numbers.tex}\\fi}\n",
       page->study->name);
   perp_tex(out, "\\perpdefine{study}{%s}\n\\perpdefine{cells}{%m}\n", page->study->name,
-           (double)r->plan.n);
+           (double)results->plan.n);
   for (int s = 0; s < PERP_CELL_STATUSES; s++)
-    if (r->count[s] > 0)
-      perp_tex(out, "\\perpdefine{cells.%n}{%m}\n", perp_cell_status_names[s], (double)r->count[s]);
+    if (results->count[s] > 0)
+      perp_tex(out, "\\perpdefine{cells.%n}{%m}\n", perp_cell_status_names[s],
+               (double)results->count[s]);
   /* of every metric the best value and who has it */
   for (int m = 0; m < page->study->n_metrics; m++) {
     const perp_metric *metric = &page->study->metric[m];
     int best = -1;
-    for (int c = 0; c < r->plan.n && metric->better != 0; c++) {
-      double v = perp_results_value(r, c, m);
+    for (int c = 0; c < results->plan.n && metric->better != 0; c++) {
+      double v = perp_results_value(results, c, m);
       if (perp_results_wins(page->results, c) && !isnan(v) &&
-          (best < 0 || metric->better * (v - perp_results_value(r, best, m)) > 0))
+          (best < 0 || metric->better * (v - perp_results_value(results, best, m)) > 0))
         best = c;
     }
     if (best < 0) continue;
     perp_tex(out, "\\perpdefine{best.%n}{%m}\n\\perpdefine{best.%n.by}{%s}\n", metric->name,
-             perp_results_value(r, best, m), metric->name, perp_page_row_label(page, best));
+             perp_results_value(results, best, m), metric->name, perp_page_row_label(page, best));
   }
   const perp_answer *answer;
   const int n_answers = perp_results_answers(page->ctx, page->results, &answer);
@@ -210,9 +211,9 @@ static void tex_numbers(perp_page *page, FILE *out)
     perp_tex(out, "\\perpdefine{answer.%d}{%s%s%s}\n", i + 1, answer[i].text,
              answer[i].basis[0] != '\0' ? " " : "", answer[i].basis);
   const perp_claim_result *result = perp_results_claims(page->ctx, page->results);
-  for (int i = 0; i < page->study->n_claims; i++)
-    perp_tex(out, "\\perpdefine{claim.%d}{%s}\n\\perpdefine{claim.%d.measured}{%m}\n", i + 1,
-             perp_verdict_name(result[i].verdict), i + 1, result[i].left);
+  for (int claim = 0; claim < page->study->n_claims; claim++)
+    perp_tex(out, "\\perpdefine{claim.%d}{%s}\n\\perpdefine{claim.%d.measured}{%m}\n", claim + 1,
+             perp_verdict_name(result[claim].verdict), claim + 1, result[claim].left);
 }
 
 /* ---- figures ---- */
@@ -287,10 +288,10 @@ static void tex_example(perp_page *page, FILE *out)
   fputs("\\clearpage\n", out);
   /* the lesser ones, one for each choice of the other parts, have their macros in figures.tex */
   int figures = 0;
-  for (const char *s = page->chief.n > 0 ? page->chief.s : ""; *s != '\0';
-       s += strcspn(s, "\n") + 1)
-    fprintf(out, "\\begin{figure}[htbp]\\perpFigure{%.*s}\\end{figure}%s\n", (int)strcspn(s, "\n"),
-            s, ++figures % 2 == 0 ? "\\clearpage" : "");
+  for (const char *at = page->chief.n > 0 ? page->chief.s : ""; *at != '\0';
+       at += strcspn(at, "\n") + 1)
+    fprintf(out, "\\begin{figure}[htbp]\\perpFigure{%.*s}\\end{figure}%s\n", (int)strcspn(at, "\n"),
+            at, ++figures % 2 == 0 ? "\\clearpage" : "");
   fputs("\\end{document}\n", out);
 }
 
@@ -299,10 +300,10 @@ static void tex_example(perp_page *page, FILE *out)
 static perp_status write_tex(perp_page *page, const char *dir, const char *file,
                              void (*write)(perp_page *, FILE *))
 {
-  perp_out o;
-  PERP_TRY(perp_out_open(page->ctx, perp_pool_printf(&page->pool, "%s/%s", dir, file), &o));
-  write(page, o.f);
-  return perp_out_close(page->ctx, &o, true);
+  perp_out out;
+  PERP_TRY(perp_out_open(page->ctx, perp_pool_printf(&page->pool, "%s/%s", dir, file), &out));
+  write(page, out.f);
+  return perp_out_close(page->ctx, &out, true);
 }
 
 perp_status perp_page_tex(perp_page *page, const char *dir)

@@ -15,32 +15,35 @@ enum { TEX_COLUMNS = 24 };
 /* Where a long name may be broken. */
 static void tex_name(FILE *out, const char *text)
 {
-  for (const char *s = text; *s != '\0';) {
-    const size_t n = strcspn(s, ":,=/"), all = n + (s[n] != '\0');
+  for (const char *at = text; *at != '\0';) {
+    const size_t n = strcspn(at, ":,=/"), all = n + (at[n] != '\0');
     char part[256];
-    snprintf(part, sizeof part, "%.*s", (int)all, s);
+    snprintf(part, sizeof part, "%.*s", (int)all, at);
     perp_tex(out, "%s", part);
-    if (s[n] != '\0') fputs("\\allowbreak{}", out);
-    s += all;
+    if (at[n] != '\0') fputs("\\allowbreak{}", out);
+    at += all;
   }
 }
 
-static void tex_entry(FILE *out, perp_page *page, const perp_answer *a, const perp_answer_entry *e)
+static void tex_entry(FILE *out, perp_page *page, const perp_answer *answer,
+                      const perp_answer_entry *entry)
 {
-  const bool figure = e->cell >= 0 && a->question->kind == PERP_ASK_BEST;
-  fputs(e->best ? "\\perpbest{" : "", out);
+  const bool figure = entry->cell >= 0 && answer->question->kind == PERP_ASK_BEST;
+  fputs(entry->best ? "\\perpbest{" : "", out);
   if (figure)
-    perp_tex(out, "%m", e->value);
+    perp_tex(out, "%m", entry->value);
   else
-    perp_tex(out, "%s", perp_answer_entry_text(&page->pool, a, e));
-  fputs(e->best ? "}" : "", out);
+    perp_tex(out, "%s", perp_answer_entry_text(&page->pool, answer, entry));
+  fputs(entry->best ? "}" : "", out);
 }
 
 /* Points of an entry: "1.23 x 10^-5" is broader than its letters. */
-static double entry_width(perp_page *page, const perp_answer *a, const perp_answer_entry *e)
+static double entry_width(perp_page *page, const perp_answer *answer,
+                          const perp_answer_entry *entry)
 {
-  const char *text = perp_answer_entry_text(&page->pool, a, e);
-  if (strchr(text, 'e') != NULL && e->cell >= 0) return e->best ? 62 : 50; /* bold is broader */
+  const char *text = perp_answer_entry_text(&page->pool, answer, entry);
+  if (strchr(text, 'e') != NULL && entry->cell >= 0)
+    return entry->best ? 62 : 50; /* bold is broader */
   return letter * (double)strlen(text);
 }
 
@@ -53,10 +56,11 @@ static double line_width(perp_page *page, const perp_answer *a, const perp_answe
 }
 
 /* Room for the names: as much as they take, at most `most`; they are broken beyond. */
-static double names_width(const perp_answer *a, double most)
+static double names_width(const perp_answer *answer, double most)
 {
-  double width = letter * (double)strlen(a->by);
-  for (int k = 0; k < a->n_who; k++) width = fmax(width, letter * (double)strlen(a->who[k]));
+  double width = letter * (double)strlen(answer->by);
+  for (int k = 0; k < answer->n_who; k++)
+    width = fmax(width, letter * (double)strlen(answer->who[k]));
   return fmin(width, most);
 }
 
@@ -85,17 +89,17 @@ static void tex_pivot(FILE *out, perp_page *page, const perp_answer *a, double n
 }
 
 /* A row for each comparison: where, who is best, its figure. */
-static void tex_comparisons(FILE *out, const perp_answer *a)
+static void tex_comparisons(FILE *out, const perp_answer *answer)
 {
   enum { MOST = 60 };
   fprintf(
       out,
       "\\begin{tabular}{@{}>{\\raggedright}p{%.0fpt}>{\\raggedright}p{%.0fpt}r@{}}\n\\toprule\n",
       0.4 * column, 0.35 * column);
-  tex_name(out, a->apart_by[0] != '\0' ? a->apart_by : "at");
+  tex_name(out, answer->apart_by[0] != '\0' ? answer->apart_by : "at");
   fputs(" & best & value \\\\\n\\midrule\n", out);
-  for (int i = 0; i < a->n_lines && i < MOST; i++) {
-    const perp_answer_line *line = &a->line[i];
+  for (int i = 0; i < answer->n_lines && i < MOST; i++) {
+    const perp_answer_line *line = &answer->line[i];
     tex_name(out, line->brief);
     perp_tex(out, "%s%s & ", line->brief[0] != '\0' && line->limit[0] != '\0' ? ", " : "",
              line->limit);
@@ -103,28 +107,29 @@ static void tex_comparisons(FILE *out, const perp_answer *a)
     perp_tex(out, " & %m \\\\\n", line->value);
   }
   fputs("\\bottomrule\n\\end{tabular}\n", out);
-  if (a->n_lines > MOST)
-    fprintf(out, "\\par %d more rows are in derived/answers.json.\n", a->n_lines - MOST);
+  if (answer->n_lines > MOST)
+    fprintf(out, "\\par %d more rows are in derived/answers.json.\n", answer->n_lines - MOST);
 }
 
-static void tex_one(FILE *out, perp_page *page, const perp_answer *a)
+static void tex_one(FILE *out, perp_page *page, const perp_answer *answer)
 {
-  const double names = names_width(a, 0.45 * column);
-  int shown = a->n_lines;
+  const double names = names_width(answer, 0.45 * column);
+  int shown = answer->n_lines;
   fputs("\\footnotesize\\setlength{\\tabcolsep}{3pt}%\n", out);
   double widest = 0;
-  for (int i = 0; i < shown; i++) widest = fmax(widest, line_width(page, a, &a->line[i]));
-  if (shown > TEX_COLUMNS || a->n_who > 40 || widest > 0.4 * column) {
-    tex_comparisons(out, a);
+  for (int i = 0; i < shown; i++) widest = fmax(widest, line_width(page, answer, &answer->line[i]));
+  if (shown > TEX_COLUMNS || answer->n_who > 40 || widest > 0.4 * column) {
+    tex_comparisons(out, answer);
     return;
   }
   for (int first = 0; first < shown;) {
     double width = names;
     int last = first;
-    while (last < shown && (last == first || width + line_width(page, a, &a->line[last]) <= column))
-      width += line_width(page, a, &a->line[last++]);
+    while (last < shown &&
+           (last == first || width + line_width(page, answer, &answer->line[last]) <= column))
+      width += line_width(page, answer, &answer->line[last++]);
     if (first > 0) fputs("\\par\\smallskip\n", out);
-    tex_pivot(out, page, a, names, first, last);
+    tex_pivot(out, page, answer, names, first, last);
     first = last;
   }
 }

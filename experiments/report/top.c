@@ -197,29 +197,29 @@ void perp_page_top(perp_page *page)
   }
 }
 
-void perp_page_top_json(perp_page *page, perp_json *j)
+void perp_page_top_json(perp_page *page, perp_json *json)
 {
   const perp_headline *top = &page->top;
   const perp_param *params = page->study->kind->params;
   const int n = page->results->plan.n;
-  perp_json_members(j, "top: { kind %s, y %s, x %s, colour %s, panels %s, floor %g",
+  perp_json_members(json, "top: { kind %s, y %s, x %s, colour %s, panels %s, floor %g",
                     perp_headline_names[top->kind], top->y, top->x,
                     top->colour < 0 ? NULL : params[top->colour].key,
                     top->panels < 0 ? NULL : params[top->panels].key, top->floor);
-  perp_json_texts(j, "names", top->names.text, top->names.n);
-  perp_json_open(j, "slices", '[');
+  perp_json_texts(json, "names", top->names.text, top->names.n);
+  perp_json_open(json, "slices", '[');
   int *slice = perp_pool_alloc(&page->pool, (size_t)n + 1, sizeof *slice);
   for (int r = 0; r < n; r++) slice[r] = top->n_slices;
   for (int k = 0; k < top->n_slices; k++) {
-    const perp_headline_slice *s = &top->slice[k];
-    for (int i = 0; i < s->n; i++) slice[s->cell[i]] = k;
-    perp_json_members(j, "{ words %s, curves %d, effect %g, left %d", s->words, s->curves,
-                      s->effect, s->left);
-    perp_json_ints(j, "shown", s->shown, s->n_shown);
-    perp_json_close(j, '}');
+    const perp_headline_slice *headline_slice = &top->slice[k];
+    for (int i = 0; i < headline_slice->n; i++) slice[headline_slice->cell[i]] = k;
+    perp_json_members(json, "{ words %s, curves %d, effect %g, left %d", headline_slice->words,
+                      headline_slice->curves, headline_slice->effect, headline_slice->left);
+    perp_json_ints(json, "shown", headline_slice->shown, headline_slice->n_shown);
+    perp_json_close(json, '}');
   }
-  perp_json_close(j, ']');
-  perp_json_open(j, "slice", '{'); /* of each run; the number of slices: in none */
-  perp_page_indices(j, slice, n, top->n_slices + 1);
-  perp_json_members(j, "} }");
+  perp_json_close(json, ']');
+  perp_json_open(json, "slice", '{'); /* of each run; the number of slices: in none */
+  perp_page_indices(json, slice, n, top->n_slices + 1);
+  perp_json_members(json, "} }");
 }

@@ -62,9 +62,9 @@ static perp_status same_study(perp_ctx *ctx, const perp_results *a, const perp_r
 static int join_difference(const perp_study *study, const perp_record *a, const perp_record *b)
 {
   if (a->status != b->status) return -2;
-  for (int m = 0; m < study->n_metrics; m++) {
-    const double x = a->value[m], y = b->value[m];
-    if (!study->metric[m].timing && x != y && !(isnan(x) && isnan(y))) return m;
+  for (int metric = 0; metric < study->n_metrics; metric++) {
+    const double x = a->value[metric], y = b->value[metric];
+    if (!study->metric[metric].timing && x != y && !(isnan(x) && isnan(y))) return metric;
   }
   return -1;
 }
@@ -157,7 +157,7 @@ void perp_join_records(perp_join *join)
       perp_names_index(&r->pool, &r->programs, o->programs.text[p], -1);
     for (int l = 0; l < o->limits.n; l++)
       perp_names_index(&r->pool, &r->limits, o->limits.text[l], -1);
-    for (int e = 0; e < o->n_envs; e++) perp_results_note_env(r, o->envs[e].id, o->dir);
+    for (int env = 0; env < o->n_envs; env++) perp_results_note_env(r, o->envs[env].id, o->dir);
     r->torn += o->torn;
     r->started = fmin(r->started, o->started);
     r->ended = fmax(r->ended, o->ended);

@@ -18,12 +18,12 @@ static const double sync_interval = 2; /* s */
 perp_status perp_journal_open(perp_ctx *ctx, const char *dir, perp_journal *journal)
 {
   *journal = (perp_journal){ .fd = -1 };
-  struct utsname u = { 0 };
-  uname(&u);
-  u.nodename[strcspn(u.nodename, "./")] = '\0';
+  struct utsname machine = { 0 };
+  uname(&machine);
+  machine.nodename[strcspn(machine.nodename, "./")] = '\0';
   for (int n = 0; n < 10000 && journal->fd < 0; n++) {
     free(journal->path);
-    journal->path = perp_xprintf("%s/%s-%ld-%d.jsonl", dir, u.nodename, (long)getpid(), n);
+    journal->path = perp_xprintf("%s/%s-%ld-%d.jsonl", dir, machine.nodename, (long)getpid(), n);
     journal->fd = open(journal->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (journal->fd < 0 && errno != EEXIST) break;
   }
@@ -79,10 +79,10 @@ perp_status perp_journal_close(perp_ctx *ctx, perp_journal *journal)
   return status;
 }
 
-static int is_journal(const struct dirent *e)
+static int is_journal(const struct dirent *entry)
 {
-  size_t n = strlen(e->d_name);
-  return n > 6 && strcmp(e->d_name + n - 6, ".jsonl") == 0;
+  size_t n = strlen(entry->d_name);
+  return n > 6 && strcmp(entry->d_name + n - 6, ".jsonl") == 0;
 }
 
 /* Line by line: journals may be longer than the memory. */

@@ -23,8 +23,8 @@ static bool replicate_agrees(const perp_replicate_row *row, double stated, doubl
 
 static bool replicate_all_agree(const perp_replicate_row *row, const double *ours)
 {
-  for (int i = 0; i < row->n_points; i++)
-    if (!replicate_agrees(row, row->point[i].value, ours[i])) return false;
+  for (int point = 0; point < row->n_points; point++)
+    if (!replicate_agrees(row, row->point[point].value, ours[point])) return false;
   return true;
 }
 
@@ -41,11 +41,11 @@ static void replicate_figures(const perp_replicate_row *row, const perp_scope *s
   const bool numbers = row->kind == PERP_STATED_VALUE || row->kind == PERP_STATED_BELOW;
   if (!numbers) return;
   tests->known = tests->twin_known = true;
-  for (int i = 0; i < row->n_points; i++) {
-    result->measured[i] = replicate_number(row->point[i].measured, scope);
-    result->twin[i] = replicate_number(row->point[i].twin, scope);
-    tests->known = tests->known && !isnan(result->measured[i]);
-    tests->twin_known = tests->twin_known && !isnan(result->twin[i]);
+  for (int point = 0; point < row->n_points; point++) {
+    result->measured[point] = replicate_number(row->point[point].measured, scope);
+    result->twin[point] = replicate_number(row->point[point].twin, scope);
+    tests->known = tests->known && !isnan(result->measured[point]);
+    tests->twin_known = tests->twin_known && !isnan(result->twin[point]);
   }
   tests->agrees = tests->known && replicate_all_agree(row, result->measured);
   tests->twin_passes = tests->twin_known && replicate_all_agree(row, result->twin);
@@ -62,12 +62,12 @@ static void replicate_interval(const perp_replicate_row *row, const perp_scope *
   tests->known = result->least <= result->most;
   tests->agrees = tests->known;
   tests->twin_passes = tests->twin_known;
-  for (int i = 0; i < row->n_points; i++) {
-    const double stated = row->point[i].value;
+  for (int point = 0; point < row->n_points; point++) {
+    const double stated = row->point[point].value;
     tests->agrees = tests->agrees && replicate_agrees(row, stated, result->least) &&
                     replicate_agrees(row, stated, result->most);
-    tests->twin_passes = tests->twin_passes && result->twin[i] >= result->least &&
-                         result->twin[i] <= result->most;
+    tests->twin_passes = tests->twin_passes && result->twin[point] >= result->least &&
+                         result->twin[point] <= result->most;
   }
 }
 
@@ -104,7 +104,8 @@ static void replicate_one(const perp_replicate_row *row, const perp_scope *scope
   result->measured = perp_pool_alloc(pool, (size_t)row->n_points + 1, sizeof(double));
   result->twin = perp_pool_alloc(pool, (size_t)row->n_points + 1, sizeof(double));
   struct replicate_tests tests = { 0 };
-  for (int i = 0; i < row->n_points; i++) result->measured[i] = result->twin[i] = (double)NAN;
+  for (int point = 0; point < row->n_points; point++)
+    result->measured[point] = result->twin[point] = (double)NAN;
   result->run = row->kind == PERP_STATED_HOLDS || row->least != NULL ||
                 (row->n_points > 0 && row->point[0].measured != NULL);
   if (!result->run) {
@@ -134,8 +135,8 @@ const perp_replicate_result *perp_results_replicate(const perp_ctx *ctx, perp_re
   const perp_scope scope = perp_results_scope(ctx, results, true);
   perp_replicate_result *list = perp_pool_alloc(&results->pool, (size_t)all->n_rows + 1,
                                                 sizeof *list);
-  for (int i = 0; i < all->n_rows; i++)
-    replicate_one(&all->row[i], &scope, &results->pool, &list[i]);
+  for (int row = 0; row < all->n_rows; row++)
+    replicate_one(&all->row[row], &scope, &results->pool, &list[row]);
   return list;
 }
 
@@ -143,8 +144,8 @@ perp_replicate_count perp_replicate_counted(const perp_study *study,
                                             const perp_replicate_result *list, int paper)
 {
   perp_replicate_count count = { 0 };
-  for (int i = 0; i < study->replicate.n_rows; i++) {
-    const perp_replicate_result *result = &list[i];
+  for (int row = 0; row < study->replicate.n_rows; row++) {
+    const perp_replicate_result *result = &list[row];
     if (paper >= 0 && result->row->paper != paper) continue;
     count.rows++;
     if (result->confirmed)
@@ -197,9 +198,9 @@ const char *perp_replicate_measured_text(perp_pool *pool, const perp_replicate_r
   if (result->row->least == NULL) return replicate_points(pool, result->row, result->measured);
   if (isnan(result->least) || isnan(result->most)) return "none";
   bool inside = true;
-  for (int i = 0; i < result->row->n_points; i++)
-    inside = inside && result->row->point[i].value >= result->least &&
-             result->row->point[i].value <= result->most;
+  for (int point = 0; point < result->row->n_points; point++)
+    inside = inside && result->row->point[point].value >= result->least &&
+             result->row->point[point].value <= result->most;
   return perp_pool_printf(pool, "%s to %s%s%s, stated value %s", perp_number(result->least, least),
                           perp_number(result->most, most), result->row->unit[0] != '\0' ? " " : "",
                           result->row->unit, inside ? "inside" : "outside");

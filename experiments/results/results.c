@@ -43,9 +43,10 @@ struct fold {
   json_t *early;
 };
 
-static int results_cell_of(const struct fold *f, const json_t *line)
+static int results_cell_of(const struct fold *fold, const json_t *line)
 {
-  const json_t *cell = json_object_get(f->cells, json_string_value(json_object_get(line, "cell")));
+  const json_t *cell = json_object_get(fold->cells,
+                                       json_string_value(json_object_get(line, "cell")));
   return cell != NULL ? (int)json_integer_value(cell) : -1;
 }
 
@@ -96,8 +97,8 @@ static void fold_cell(perp_results *results, perp_record *rec, const json_t *lin
   rec->cpu_s = number_member(line, "cpu_s");
   rec->wall_s = number_member(line, "wall_s");
   const json_t *values = json_object_get(line, "values");
-  for (int m = 0; m < results->study->n_metrics; m++)
-    rec->value[m] = number_member(values, results->study->metric[m].name);
+  for (int metric = 0; metric < results->study->n_metrics; metric++)
+    rec->value[metric] = number_member(values, results->study->metric[metric].name);
   rec->rounds = rec->noisy = 0; /* rounds timed what the attempt before computed */
 }
 
@@ -118,9 +119,9 @@ static void fold_round(perp_results *results, perp_record *rec, const json_t *li
   if (rec->round == NULL) {
     rec->round = perp_pool_alloc(&results->pool, (size_t)results->study->n_metrics,
                                  sizeof *rec->round);
-    for (int m = 0; m < results->study->n_metrics; m++)
-      if (metrics[m].timing)
-        rec->round[m] = perp_pool_alloc(&results->pool, (size_t)most, sizeof **rec->round);
+    for (int metric = 0; metric < results->study->n_metrics; metric++)
+      if (metrics[metric].timing)
+        rec->round[metric] = perp_pool_alloc(&results->pool, (size_t)most, sizeof **rec->round);
     rec->round_cpu = perp_pool_alloc(&results->pool, (size_t)most, sizeof *rec->round_cpu);
     rec->round_wall = perp_pool_alloc(&results->pool, (size_t)most, sizeof *rec->round_wall);
     rec->round_pace = perp_pool_alloc(&results->pool, (size_t)most, sizeof *rec->round_pace);
@@ -132,15 +133,16 @@ static void fold_round(perp_results *results, perp_record *rec, const json_t *li
   rec->round_wall[k] = number_member(line, "wall_s");
   rec->round_pace[k] = isfinite(pace) && pace > 0 ? pace : 0;
   if (rec->round_wall[k] > noisy_ratio * rec->round_cpu[k]) rec->noisy++;
-  for (int m = 0; m < results->study->n_metrics; m++)
-    if (rec->round[m] != NULL) rec->round[m][k] = number_member(values, metrics[m].name);
+  for (int metric = 0; metric < results->study->n_metrics; metric++)
+    if (rec->round[metric] != NULL)
+      rec->round[metric][k] = number_member(values, metrics[metric].name);
 }
 
 void perp_results_note_env(perp_results *results, const char *id, const char *dir)
 {
   enum { MOST = 64 };
-  for (int i = 0; i < results->n_envs; i++)
-    if (strcmp(results->envs[i].id, id) == 0) return;
+  for (int env = 0; env < results->n_envs; env++)
+    if (strcmp(results->envs[env].id, id) == 0) return;
   if (results->envs == NULL)
     results->envs = perp_pool_alloc(&results->pool, MOST, sizeof *results->envs);
   if (results->n_envs == MOST) return;
@@ -167,9 +169,9 @@ static void fold_program(perp_results *results, const json_t *line)
   results->n_plugins = (int)json_array_size(plugins);
   results->plugin = perp_pool_alloc(&results->pool, (size_t)results->n_plugins + 1,
                                     sizeof *results->plugin);
-  for (int i = 0; i < results->n_plugins; i++) {
-    results->plugin[i] = code_of(&results->pool, json_array_get(plugins, (size_t)i));
-    perp_text_add(&all, " + %s", results->plugin[i].hash);
+  for (int plugin = 0; plugin < results->n_plugins; plugin++) {
+    results->plugin[plugin] = code_of(&results->pool, json_array_get(plugins, (size_t)plugin));
+    perp_text_add(&all, " + %s", results->plugin[plugin].hash);
   }
   perp_names_index(&results->pool, &results->programs, perp_pool_strdup(&results->pool, all.s), -1);
   results->n_programs = results->programs.n;
@@ -188,8 +190,8 @@ static void fold_limits(perp_results *results, const json_t *line)
 
 static void fold_line(void *user, const json_t *line)
 {
-  struct fold *f = user;
-  perp_results *results = f->r;
+  struct fold *fold = user;
+  perp_results *results = fold->r;
   const char *event = json_string_value(json_object_get(line, "event"));
   if (event == NULL) return;
   double t = number_member(line, "t");
@@ -198,22 +200,22 @@ static void fold_line(void *user, const json_t *line)
   const char *env = json_string_value(json_object_get(line, "env"));
   if (strcmp(event, "run") == 0) { /* the first line of each journal */
     const json_t *schema = json_object_get(line, "schema");
-    f->schema = json_is_integer(schema) ? (int)json_integer_value(schema) : 1;
-    if (f->schema > f->newest) f->newest = f->schema;
+    fold->schema = json_is_integer(schema) ? (int)json_integer_value(schema) : 1;
+    if (fold->schema > fold->newest) fold->newest = fold->schema;
     if (env != NULL) perp_results_note_env(results, env, results->dir);
     fold_program(results, line);
     fold_limits(results, line);
   }
-  int i = results_cell_of(f, line);
+  int i = results_cell_of(fold, line);
   if (i < 0) return;
   if (strcmp(event, "start") == 0) {
     int attempt = (int)json_integer_value(json_object_get(line, "attempt"));
-    if (attempt > f->started[i]) f->started[i] = attempt;
+    if (attempt > fold->started[i]) fold->started[i] = attempt;
   } else if (strcmp(event, "cell") == 0)
-    fold_cell(results, &results->record[i], line, f->schema);
+    fold_cell(results, &results->record[i], line, fold->schema);
   else if (strcmp(event, "time") == 0 &&
            attempt_of(&results->record[i], line) > results->record[i].attempt)
-    json_array_append(f->early, (json_t *)(uintptr_t)line);
+    json_array_append(fold->early, (json_t *)(uintptr_t)line);
   else if (strcmp(event, "time") == 0)
     fold_round(results, &results->record[i], line);
 }
@@ -261,26 +263,27 @@ static perp_status load_records(perp_ctx *ctx, perp_results *results)
                                         .reached = unknown };
     results->record[i].value = perp_pool_alloc(&results->pool, (size_t)results->study->n_metrics,
                                                sizeof *results->record[i].value);
-    for (int m = 0; m < results->study->n_metrics; m++) results->record[i].value[m] = unknown;
+    for (int metric = 0; metric < results->study->n_metrics; metric++)
+      results->record[i].value[metric] = unknown;
   }
-  struct fold f = {
+  struct fold fold = {
     .r = results, .cells = json_object(), .early = json_array(), .schema = results->selection.schema
   };
-  f.started = perp_pool_alloc(&results->pool, (size_t)n, sizeof *f.started);
+  fold.started = perp_pool_alloc(&results->pool, (size_t)n, sizeof *fold.started);
   for (int i = 0; i < n; i++)
-    json_object_set_new(f.cells, results->plan.cells[i].id, json_integer(i));
+    json_object_set_new(fold.cells, results->plan.cells[i].id, json_integer(i));
   const char *journal = perp_pool_printf(&results->pool, "%s/journal", results->dir);
-  perp_status status = perp_journal_read(ctx, journal, fold_line, &f, &results->torn);
-  for (size_t k = 0; k < json_array_size(f.early); k++) {
-    const json_t *line = json_array_get(f.early, k);
-    fold_round(results, &results->record[results_cell_of(&f, line)], line);
+  perp_status status = perp_journal_read(ctx, journal, fold_line, &fold, &results->torn);
+  for (size_t k = 0; k < json_array_size(fold.early); k++) {
+    const json_t *line = json_array_get(fold.early, k);
+    fold_round(results, &results->record[results_cell_of(&fold, line)], line);
   }
-  json_decref(f.early);
+  json_decref(fold.early);
   for (int i = 0; i < n; i++)
-    results->record[i].interrupted = f.started[i] > results->record[i].attempt;
-  json_decref(f.cells);
-  if (status == PERP_OK && f.newest > PERP_RESULTS_SCHEMA)
-    status = perp_schema_unknown(ctx, results->dir, f.newest);
+    results->record[i].interrupted = fold.started[i] > results->record[i].attempt;
+  json_decref(fold.cells);
+  if (status == PERP_OK && fold.newest > PERP_RESULTS_SCHEMA)
+    status = perp_schema_unknown(ctx, results->dir, fold.newest);
   return status;
 }
 
@@ -385,8 +388,8 @@ perp_quartiles perp_results_timing(const perp_results *results, int cell, int m)
   const perp_record *rec = &results->record[cell];
   double *v = perp_xalloc((size_t)rec->rounds + 1, sizeof *v);
   int n = 0;
-  for (int k = 0; k < rec->rounds; k++)
-    if (rec->round[m] != NULL && isfinite(rec->round[m][k])) v[n++] = rec->round[m][k];
+  for (int round = 0; round < rec->rounds; round++)
+    if (rec->round[m] != NULL && isfinite(rec->round[m][round])) v[n++] = rec->round[m][round];
   if (n == 0 && isfinite(rec->value[m])) v[n++] = rec->value[m];
   perp_quartiles quartiles = quartiles_of(v, n);
   free(v);
@@ -421,11 +424,11 @@ perp_names perp_results_part_columns(perp_results *results)
 {
   const perp_study *study = results->study;
   perp_names columns = { 0 };
-  for (int p = 0; p < study->n_params; p++) {
-    const char *key = study->kind->params[p].key;
-    if (study->kind->params[p].type != PERP_PARAM_PLUGIN) continue;
+  for (int param = 0; param < study->n_params; param++) {
+    const char *key = study->kind->params[param].key;
+    if (study->kind->params[param].type != PERP_PARAM_PLUGIN) continue;
     for (int i = 0; i < results->plan.n; i++) {
-      const char *at = strchr(results->plan.cells[i].value[p].text, ':');
+      const char *at = strchr(results->plan.cells[i].value[param].text, ':');
       /* a colon belongs to names, too: gsl:rk4 */
       if (at == NULL || strchr(at, '=') == NULL) continue;
       perp_names_index(&results->pool, &columns, perp_pool_printf(&results->pool, "%s.name", key),
@@ -585,12 +588,12 @@ static const char *variant_label(perp_results *results, int cell)
 {
   const perp_study *study = results->study;
   const char *label = "";
-  for (int p = 0; p < study->n_params; p++) {
-    bool mentioned = study->fixed[p] != NULL; /* what does not vary need not be said */
+  for (int param = 0; param < study->n_params; param++) {
+    bool mentioned = study->fixed[param] != NULL; /* what does not vary need not be said */
     for (int k = 0; k < study->n_published && !mentioned; k++)
-      mentioned = perp_expr_mentions(study->published[k].where, p);
+      mentioned = perp_expr_mentions(study->published[k].where, param);
     if (mentioned) continue;
-    const char *value = results->plan.cells[cell].value[p].text;
+    const char *value = results->plan.cells[cell].value[param].text;
     label = perp_pool_printf(&results->pool, "%s%s%s", label, label[0] ? " " : "",
                              value[0] ? value : "-");
   }

@@ -46,9 +46,9 @@ static bool symptoms_worse(const perp_symptom_entry *a, const perp_symptom_entry
 static bool symptoms_pair(const perp_results *results, int a, int b)
 {
   const int scene = perp_kind_param(results->study->kind, "scene");
-  for (int p = 0; p < results->study->n_params; p++)
-    if (p != scene &&
-        strcmp(results->plan.cells[a].value[p].text, results->plan.cells[b].value[p].text) != 0)
+  for (int param = 0; param < results->study->n_params; param++)
+    if (param != scene && strcmp(results->plan.cells[a].value[param].text,
+                                 results->plan.cells[b].value[param].text) != 0)
       return false;
   return true;
 }

@@ -19,8 +19,8 @@ static void unlike_say(perp_text *out, const char *what, const perp_names *value
 static void unlike_note(perp_pool *pool, perp_names *values, const json_t *value)
 {
   char *text = value != NULL && !json_is_string(value) ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
-  const char *s = text != NULL ? text : json_string_value(value);
-  if (s != NULL) perp_names_index(pool, values, perp_pool_strdup(pool, s), -1);
+  const char *at = text != NULL ? text : json_string_value(value);
+  if (at != NULL) perp_names_index(pool, values, perp_pool_strdup(pool, at), -1);
   free(text);
 }
 

@@ -8,8 +8,8 @@ const char **perp_results_warnings(const perp_results *results, perp_pool *pool,
 {
   *tally = (perp_tally){ 0 };
   for (int i = 0; i < results->plan.n; i++)
-    for (int k = 0; k < results->record[i].n_warnings; k++)
-      perp_tally_add(tally, perp_tally_alike(pool, results->record[i].warning[k]), i);
+    for (int warning = 0; warning < results->record[i].n_warnings; warning++)
+      perp_tally_add(tally, perp_tally_alike(pool, results->record[i].warning[warning]), i);
   perp_tally_sort(tally);
   const char **text = perp_pool_alloc(pool, (size_t)tally->n + 1, sizeof *text);
   for (int k = 0; k < tally->n; k++) {

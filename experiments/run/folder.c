@@ -82,9 +82,9 @@ char *perp_folder_log_tail(const char *path)
   while (((unsigned char)*from & 0xc0) == 0x80) from++; /* not in the middle of a letter */
   memmove(text, from, strlen(from) + 1);
   /* the journal must stay readable whatever a child printed */
-  for (char *s = text; *s != '\0'; s++)
-    if (((unsigned char)*s < 0x20 && *s != '\n' && *s != '\t') || (unsigned char)*s >= 0x80)
-      *s = '?';
+  for (char *at = text; *at != '\0'; at++)
+    if (((unsigned char)*at < 0x20 && *at != '\n' && *at != '\t') || (unsigned char)*at >= 0x80)
+      *at = '?';
   if (text[0] != '\0') return text;
   free(text);
   return NULL;

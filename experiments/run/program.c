@@ -117,9 +117,9 @@ static char *program_plugin(const char *hash, const perp_named *named)
 {
   char text[17];
   const perp_plugin_file *file;
-  for (int i = 0; i < named->n_plugins; i++) {
-    program_hex(file_hash(named->plugin[i]), text);
-    if (strcmp(text, hash) == 0) return realpath(named->plugin[i], NULL);
+  for (int plugin = 0; plugin < named->n_plugins; plugin++) {
+    program_hex(file_hash(named->plugin[plugin]), text);
+    if (strcmp(text, hash) == 0) return realpath(named->plugin[plugin], NULL);
   }
   for (int i = 0; (file = perp_plugin_file_at(i)) != NULL; i++) {
     program_hex(file_hash(file->path), text);
@@ -142,13 +142,13 @@ static perp_status program_find(perp_ctx *ctx, const perp_results *results, cons
                      "%.16s (perp run --keep-program keeps a copy)",
                      named->program, results->dir, text, results->program.hash);
   program->plugin = perp_xalloc((size_t)results->n_plugins + 1, sizeof *program->plugin);
-  for (int i = 0; i < results->n_plugins; i++) {
-    program->plugin[i] = program_plugin(results->plugin[i].hash, named);
-    if (program->plugin[i] == NULL)
+  for (int plugin = 0; plugin < results->n_plugins; plugin++) {
+    program->plugin[plugin] = program_plugin(results->plugin[plugin].hash, named);
+    if (program->plugin[plugin] == NULL)
       return PERP_FAIL(
           ctx, PERP_ERR_IO,
           "%s was made with a plug-in of hash %.16s: pass its file with --again-plugin FILE",
-          results->dir, results->plugin[i].hash);
+          results->dir, results->plugin[plugin].hash);
     program->n_plugins++;
   }
   return PERP_OK;
@@ -196,14 +196,14 @@ perp_status perp_program_suggest(perp_ctx *ctx, const perp_results *base, const 
   for (int k = 0; k < (one ? 1 : 2); k++)
     program_suggest(of[k], &of[k]->program, "--again-with", "", out);
   for (int k = 0; k < 2; k++)
-    for (int i = 0; i < of[k]->n_plugins; i++) {
+    for (int plugin = 0; plugin < of[k]->n_plugins; plugin++) {
       bool said = false; /* one that is named already, or is the same in both */
-      char *loaded = program_plugin(of[k]->plugin[i].hash, &(perp_named){ 0 });
+      char *loaded = program_plugin(of[k]->plugin[plugin].hash, &(perp_named){ 0 });
       for (int j = 0; k == 1 && j < base->n_plugins; j++)
-        said = said || strcmp(base->plugin[j].hash, now->plugin[i].hash) == 0;
+        said = said || strcmp(base->plugin[j].hash, now->plugin[plugin].hash) == 0;
       if (loaded == NULL && !said)
-        program_suggest(of[k], &of[k]->plugin[i], "--again-plugin",
-                        perp_plugin_suffix(of[k]->plugin[i].path), out);
+        program_suggest(of[k], &of[k]->plugin[plugin], "--again-plugin",
+                        perp_plugin_suffix(of[k]->plugin[plugin].path), out);
       free(loaded);
     }
   return PERP_OK;
@@ -211,7 +211,7 @@ perp_status perp_program_suggest(perp_ctx *ctx, const perp_results *base, const 
 
 void perp_program_free(perp_program *program)
 {
-  for (int i = 0; i < program->n_plugins; i++) free(program->plugin[i]);
+  for (int plugin = 0; plugin < program->n_plugins; plugin++) free(program->plugin[plugin]);
   free(program->plugin);
   free(program->path);
   *program = (perp_program){ 0 };
@@ -258,19 +258,19 @@ perp_status perp_program_time(perp_ctx *ctx, const perp_program *program, const 
   const char *const words[] = { program->path, "rerun", program->dir, cell, "--time", "--json" };
   int n = 0;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) argv[n++] = (char *)(uintptr_t)words[i];
-  for (int i = 0; i < program->n_plugins; i++) {
+  for (int plugin = 0; plugin < program->n_plugins; plugin++) {
     argv[n++] = "--plugin";
-    argv[n++] = program->plugin[i];
+    argv[n++] = program->plugin[plugin];
   }
   char *text = output_of(ctx, argv);
   free(argv);
   if (text == NULL) return PERP_ERR_IO;
-  json_t *j = json_loads(text, 0, NULL);
+  json_t *value = json_loads(text, 0, NULL);
   free(text);
-  *seconds = perp_json_number(json_object_get(json_object_get(j, "metrics"), metric));
-  *pace = perp_json_number(json_object_get(j, "pace_s"));
+  *seconds = perp_json_number(json_object_get(json_object_get(value, "metrics"), metric));
+  *pace = perp_json_number(json_object_get(value, "pace_s"));
   if (!(*pace > 0)) *pace = 0;
-  json_decref(j);
+  json_decref(value);
   if (*seconds > 0 && isfinite(*seconds)) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_IO, "%s has no value of %s for run %s", program->path, metric,
                    cell);

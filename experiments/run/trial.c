@@ -25,10 +25,10 @@ static int trial_group(const perp_study *study, const perp_plan *plan, const boo
     /* The parts of a cell as one text, each behind its length.  Numbers (h, t_end, a tolerance) do
      * not decide whether parts fit together. */
     const perp_cell *cell = &plan->cells[c];
-    for (int p = 0; p < study->n_params; p++) {
-      const perp_param_type type = study->kind->params[p].type;
+    for (int param = 0; param < study->n_params; param++) {
+      const perp_param_type type = study->kind->params[param].type;
       if (type == PERP_PARAM_PLUGIN || type == PERP_PARAM_TEXT)
-        perp_text_add(&parts, "%zu:%s", strlen(cell->value[p].text), cell->value[p].text);
+        perp_text_add(&parts, "%zu:%s", strlen(cell->value[param].text), cell->value[param].text);
     }
     const json_t *known = json_object_get(first, parts.s);
     of[c] = known != NULL ? (int)json_integer_value(known) : c;

@@ -45,26 +45,27 @@ static bool bodies_state(perp_scene_reader *reader, const perp_node *entry, perp
 {
   for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
     const perp_node *node = perp_tree_get(entry, states[i].key);
-    const struct state *s = &states[i];
+    const struct state *state = &states[i];
     if (node == NULL) continue;
-    const bool turn = strcmp(s->key, "turn") == 0;
-    if (reader->dim == 2 ? !s->plane && !(turn && reader->section) : !s->space) {
+    const bool turn = strcmp(state->key, "turn") == 0;
+    if (reader->dim == 2 ? !state->plane && !(turn && reader->section) : !state->space) {
       perp_diag_error(reader->diag, node, 0,
                       reader->section    ? "in a section, write turn: { axis: [0, 1, 0], angle }"
                       : reader->dim == 2 ? "in the plane, write angle"
                                          : "in space, write quat, or turn: { axis, angle }",
-                      "%s is not allowed with dim: %d", s->key, reader->dim);
+                      "%s is not allowed with dim: %d", state->key, reader->dim);
       return false;
     }
-    if (body->set[s->part] != NULL) {
+    if (body->set[state->part] != NULL) {
       perp_diag_error(reader->diag, node, 0, "remove one of the two",
                       "the %s of this body is defined twice (first in line %d)",
-                      state_names[s->part], body->set[s->part]->line + 1);
+                      state_names[state->part], body->set[state->part]->line + 1);
       return false;
     }
-    body->set[s->part] = node;
+    body->set[state->part] = node;
     if (turn && !perp_scene_read_turn(reader, node, body->def.quat, &body->def.angle)) return false;
-    if (strcmp(s->key, "w") == 0 && !perp_scene_read_rate(reader, node, body->def.w)) return false;
+    if (strcmp(state->key, "w") == 0 && !perp_scene_read_rate(reader, node, body->def.w))
+      return false;
   }
   return true;
 }

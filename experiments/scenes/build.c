@@ -46,8 +46,8 @@ static const perp_key tip_keys[] = { PERP_KEY_OF(struct tip, body, "body", PERP_
 static bool build_values(perp_scene_reader *reader, const perp_scene_file *file, const void *opts)
 {
   static const char *const truths[] = { "false", "true", NULL };
-  for (int i = 0; i < file->n_options; i++) {
-    const perp_opt *opt = &file->options[i];
+  for (int option = 0; option < file->n_options; option++) {
+    const perp_opt *opt = &file->options[option];
     const char *at = (const char *)opts + opt->offset;
     const char *const *choices = opt->type == PERP_OPT_BOOL ? truths : opt->choices;
     perp_value value = { PERP_VALUE_NUMBER, 0, NULL };
@@ -58,7 +58,7 @@ static bool build_values(perp_scene_reader *reader, const perp_scene_file *file,
         PERP_VALUE_TEXT, 0,
         choices[opt->type == PERP_OPT_BOOL ? *(const bool *)at : *(const int *)(const void *)at]
       };
-    if (!perp_values_add(&reader->values, file->at[i], opt->key, opt->unit, value, choices))
+    if (!perp_values_add(&reader->values, file->at[option], opt->key, opt->unit, value, choices))
       return false;
   }
   return true;
@@ -91,18 +91,18 @@ static void build_refuse(perp_scene_reader *reader, const perp_node *entry, void
 
 static bool build_head(perp_scene_reader *reader, int *friction)
 {
-  struct head h = { .dim = 3, .t_end = 1 };
+  struct head head = { .dim = 3, .t_end = 1 };
   const perp_node *node = perp_tree_get(reader->root, "scene");
-  if (node != NULL && !perp_keys_read(reader, node, "scene", head_keys, &h)) return false;
-  if (h.dim != 2 && h.dim != 3) {
+  if (node != NULL && !perp_keys_read(reader, node, "scene", head_keys, &head)) return false;
+  if (head.dim != 2 && head.dim != 3) {
     PERP_SCENE_WRONG(reader, perp_tree_get(node, "dim"),
-                     "dim must be 2 (the plane) or 3 (space): got %d", h.dim);
+                     "dim must be 2 (the plane) or 3 (space): got %d", head.dim);
     return false;
   }
   const struct {
     const char *key;
     double value;
-  } checks[] = { { "t_end", h.t_end }, { "h", h.h }, { "size", h.size } };
+  } checks[] = { { "t_end", head.t_end }, { "h", head.h }, { "size", head.size } };
   for (int i = 0; i < 3; i++)
     if (perp_tree_get(node, checks[i].key) != NULL &&
         (!(checks[i].value > 0) || isinf(checks[i].value))) {
@@ -110,27 +110,28 @@ static bool build_head(perp_scene_reader *reader, int *friction)
                        checks[i].key, checks[i].value);
       return false;
     }
-  if (h.h > h.t_end) {
+  if (head.h > head.t_end) {
     PERP_SCENE_WRONG(reader, perp_tree_get(node, "h"),
-                     "the step h = %g s is longer than the run, which ends at t_end = %g s", h.h,
-                     h.t_end);
+                     "the step h = %g s is longer than the run, which ends at t_end = %g s", head.h,
+                     head.t_end);
     return false;
   }
-  if (h.h > 0 && h.t_end / h.h > 1e12) {
+  if (head.h > 0 && head.t_end / head.h > 1e12) {
     PERP_SCENE_WRONG(reader, perp_tree_get(node, "h"),
-                     "steps of h = %g s to the end t_end = %g s are more than 1e12", h.h, h.t_end);
+                     "steps of h = %g s to the end t_end = %g s are more than 1e12", head.h,
+                     head.t_end);
     return false;
   }
   perp_scene *scene = reader->scene;
-  reader->dim = h.dim;
-  reader->section = h.section && h.dim == 2;
-  scene->t_end = h.t_end;
-  scene->h = h.h;
-  scene->size = h.size;
-  scene->dissipative = h.dissipative;
-  scene->driven = h.driven;
-  scene->isolated = h.isolated;
-  *friction = h.friction;
+  reader->dim = head.dim;
+  reader->section = head.section && head.dim == 2;
+  scene->t_end = head.t_end;
+  scene->h = head.h;
+  scene->size = head.size;
+  scene->dissipative = head.dissipative;
+  scene->driven = head.driven;
+  scene->isolated = head.isolated;
+  *friction = head.friction;
   return true;
 }
 
@@ -154,13 +155,13 @@ static void build_tip(perp_scene_reader *reader)
 {
   const perp_node *scene = perp_tree_get(reader->root, "scene");
   const perp_node *node = scene != NULL ? perp_tree_get(scene, "tip") : NULL;
-  struct tip t = { .body = reader->bodies.n - 1 };
+  struct tip tip = { .body = reader->bodies.n - 1 };
   if (node != NULL && node->type == PERP_NODE_SCALAR)
-    t.body = perp_named_find(reader, &reader->bodies, "body", true, node);
-  else if (node != NULL && !perp_keys_read(reader, node, "tip", tip_keys, &t))
+    tip.body = perp_named_find(reader, &reader->bodies, "body", true, node);
+  else if (node != NULL && !perp_keys_read(reader, node, "tip", tip_keys, &tip))
     return;
-  reader->scene->tip_body = t.body < PERP_WORLD ? PERP_WORLD : t.body;
-  memcpy(reader->scene->tip, t.at, sizeof t.at);
+  reader->scene->tip_body = tip.body < PERP_WORLD ? PERP_WORLD : tip.body;
+  memcpy(reader->scene->tip, tip.at, sizeof tip.at);
 }
 
 static bool build_gravity(perp_scene_reader *reader)
@@ -181,8 +182,8 @@ static bool build_gravity(perp_scene_reader *reader)
 static bool build_forces(perp_scene_reader *reader)
 {
   perp_scene *scene = reader->scene;
-  for (int i = 0; i < perp_model_force_elements(scene->model); i++) {
-    const perp_force_def *def = perp_model_force_element(scene->model, i);
+  for (int element = 0; element < perp_model_force_elements(scene->model); element++) {
+    const perp_force_def *def = perp_model_force_element(scene->model, element);
     const unsigned caps = perp_force_promises(def);
     if (def->kind != PERP_FORCE_PLUGIN) continue;
     if (!(caps & PERP_FORCE_CONSERVATIVE) && !scene->dissipative) scene->driven = true;

@@ -139,7 +139,7 @@ static void claims_add_force(perp_scene_reader *reader, struct force_list *list,
 static void claims_force(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   struct force_list *list = user;
-  struct force_entry e = { { PERP_WORLD, PERP_ANY_BODY, 0 }, 0 };
+  struct force_entry force_entry = { { PERP_WORLD, PERP_ANY_BODY, 0 }, 0 };
   const perp_node *a = perp_tree_get(entry, "a"), *b = perp_tree_get(entry, "b"),
                   *joint = perp_tree_get(entry, "joint");
   if (perp_tree_get(entry, "exact") == NULL || (b == NULL) == (joint == NULL) ||
@@ -148,30 +148,32 @@ static void claims_force(perp_scene_reader *reader, const perp_node *entry, void
                      "a force is { a, b, exact } (b: any for all bodies), or { joint, exact }");
     return;
   }
-  if (!perp_keys_read(reader, entry, "`forces` in `gauges`", force_keys, &e)) return;
+  if (!perp_keys_read(reader, entry, "`forces` in `gauges`", force_keys, &force_entry)) return;
   if (joint != NULL) {
     /* Of a joint: of those kinds alone whose rows begin with the force between two points. */
-    const perp_joint_kind kind = perp_model_joint(reader->scene->model, e.joint)->kind;
+    const perp_joint_kind kind = perp_model_joint(reader->scene->model, force_entry.joint)->kind;
     if (kind != PERP_JOINT_BALL && kind != PERP_JOINT_HINGE && kind != PERP_JOINT_UNIVERSAL &&
         kind != PERP_JOINT_FIXED)
       PERP_SCENE_WRONG(reader, perp_tree_get(entry, "joint"),
                        "the force of this joint cannot be measured: use a ball, hinge, universal "
                        "or fixed joint");
     else
-      claims_add_force(reader, list, (perp_force_truth){ PERP_OF_JOINT, e.joint, e.truth.exact });
+      claims_add_force(
+          reader, list,
+          (perp_force_truth){ PERP_OF_JOINT, force_entry.joint, force_entry.truth.exact });
     return;
   }
   for (int i = 0; b->type == PERP_NODE_LIST && i < b->n; i++) { /* their sum */
     const int body = perp_named_find(reader, &reader->bodies, "body", true, b->item[i]);
     if (body < PERP_WORLD) return;
-    const double exact = i + 1 < b->n ? (double)NAN : e.truth.exact;
-    claims_add_force(reader, list, (perp_force_truth){ e.truth.a, body, exact });
+    const double exact = i + 1 < b->n ? (double)NAN : force_entry.truth.exact;
+    claims_add_force(reader, list, (perp_force_truth){ force_entry.truth.a, body, exact });
   }
   if (b->type == PERP_NODE_LIST) return;
   const bool any = b->type == PERP_NODE_SCALAR && strcmp(b->text, "any") == 0;
-  if (!any) e.truth.b = perp_named_find(reader, &reader->bodies, "body", true, b);
-  if (!any && e.truth.b < PERP_WORLD) return;
-  claims_add_force(reader, list, e.truth);
+  if (!any) force_entry.truth.b = perp_named_find(reader, &reader->bodies, "body", true, b);
+  if (!any && force_entry.truth.b < PERP_WORLD) return;
+  claims_add_force(reader, list, force_entry.truth);
 }
 
 struct place_list {
@@ -247,15 +249,15 @@ static void claims_place(perp_scene_reader *reader, const perp_node *entry, void
 
 /* ---- a gauge ---- */
 
-static bool claims_numbers(perp_scene_reader *reader, const perp_node *entry, struct gauge *g)
+static bool claims_numbers(perp_scene_reader *reader, const perp_node *entry, struct gauge *gauge)
 {
   const perp_node *exact = perp_tree_get(entry, "exact"), *weight = perp_tree_get(entry, "weight");
-  for (int i = 0; i < 6; i++) g->weight[i] = 1;
-  if (exact != NULL && g->kind != GAUGE_REACTION && /* which depends on t */
-      (g->kind == GAUGE_ACCELERATION ? !claims_vector(reader, exact, "m/s^2", g->exact)
-                                     : !claims_rates(reader, exact, -1, g->exact)))
+  for (int i = 0; i < 6; i++) gauge->weight[i] = 1;
+  if (exact != NULL && gauge->kind != GAUGE_REACTION && /* which depends on t */
+      (gauge->kind == GAUGE_ACCELERATION ? !claims_vector(reader, exact, "m/s^2", gauge->exact)
+                                         : !claims_rates(reader, exact, -1, gauge->exact)))
     return false;
-  return weight == NULL || claims_rates(reader, weight, 1, g->weight);
+  return weight == NULL || claims_rates(reader, weight, 1, gauge->weight);
 }
 
 /* Which of the coordinates q a text names; -1 after an error. */
@@ -272,7 +274,8 @@ static int claims_q(perp_scene_reader *reader, const perp_node *at, const char *
   return -1;
 }
 
-static perp_status claims_make(perp_scene_reader *reader, const perp_node *entry, struct gauge *g)
+static perp_status claims_make(perp_scene_reader *reader, const perp_node *entry,
+                               struct gauge *gauge)
 {
   perp_ctx *ctx = reader->ctx;
   perp_scene *scene = reader->scene;
@@ -281,24 +284,24 @@ static perp_status claims_make(perp_scene_reader *reader, const perp_node *entry
   perp_scene_events events = { 0 };
   const perp_node *file = perp_tree_get(entry, "file"), *each = perp_tree_get(entry, "bodies");
   const char *path = file != NULL ? perp_scene_path(reader, file) : NULL;
-  const int errors = reader->diag->errors, n = g->last - g->first + 1;
+  const int errors = reader->diag->errors, n = gauge->last - gauge->first + 1;
   double *velocity = perp_pool_alloc(reader->pool, (size_t)perp_model_nv(scene->model),
                                      sizeof *velocity);
   double p[3];
-  if (g->metric != NULL)
-    g->metric = claims_metric(reader, perp_tree_get(entry, "metric"), g->metric);
+  if (gauge->metric != NULL)
+    gauge->metric = claims_metric(reader, perp_tree_get(entry, "metric"), gauge->metric);
   perp_entries(reader, perp_tree_get(entry, "forces"), "forces", claims_force, &forces);
   perp_entries(reader, perp_tree_get(entry, "places"), "places", claims_place, &places);
-  if (g->kind == GAUGE_EVENTS) perp_scene_read_events(reader, &events);
-  const int q = g->kind == GAUGE_PERIOD
-                    ? claims_q(reader, perp_tree_get(entry, "of"), g->coordinate)
+  if (gauge->kind == GAUGE_EVENTS) perp_scene_read_events(reader, &events);
+  const int q = gauge->kind == GAUGE_PERIOD
+                    ? claims_q(reader, perp_tree_get(entry, "of"), gauge->coordinate)
                     : 0;
-  if (g->kind == GAUGE_VELOCITY && (each != NULL) == (perp_tree_get(entry, "exact") != NULL))
+  if (gauge->kind == GAUGE_VELOCITY && (each != NULL) == (perp_tree_get(entry, "exact") != NULL))
     PERP_SCENE_WRONG(
         reader, entry,
         "velocities are either exact (the same for all bodies) or bodies: { body, v, w }");
   perp_entries(reader, each, "bodies", claims_velocity, velocity);
-  if (g->kind == GAUGE_EVENTS && file == NULL && events.n_times == 0)
+  if (gauge->kind == GAUGE_EVENTS && file == NULL && events.n_times == 0)
     PERP_SCENE_WRONG(reader, entry, "the events need either a file, or times of their own");
   if (file != NULL && events.n_times > 0)
     PERP_SCENE_WRONG(reader, file, "the events have times of their own: remove them or the file");
@@ -306,39 +309,42 @@ static perp_status claims_make(perp_scene_reader *reader, const perp_node *entry
     PERP_SCENE_WRONG(reader, perp_tree_get(entry, "places"),
                      "the number of places is %d for %d bodies: both must agree", places.n,
                      reader->bodies.n);
-  if (n < 1 || g->first < 0)
+  if (n < 1 || gauge->first < 0)
     PERP_SCENE_WRONG(reader, entry, "first and last must be bodies in ascending order");
   if (reader->diag->errors > errors) return PERP_OK; /* said already */
-  switch (g->kind) {
+  switch (gauge->kind) {
   case GAUGE_REST:
-    return perp_gauge_rest(ctx, scene, g->first, n, g->radius, g->from);
+    return perp_gauge_rest(ctx, scene, gauge->first, n, gauge->radius, gauge->from);
   case GAUGE_STANDS:
-    return perp_gauge_stands(ctx, scene, g->first, n, g->radius, g->limit, g->stands);
+    return perp_gauge_stands(ctx, scene, gauge->first, n, gauge->radius, gauge->limit,
+                             gauge->stands);
   case GAUGE_FORCE:
-    return perp_gauge_force(ctx, scene, forces.n, forces.truth, g->scale, g->from);
+    return perp_gauge_force(ctx, scene, forces.n, forces.truth, gauge->scale, gauge->from);
   case GAUGE_ACCELERATION:
-    claims_height(reader, g->exact, p);
-    return perp_gauge_accel(ctx, scene, g->body, p, g->scale, g->from, g->to);
+    claims_height(reader, gauge->exact, p);
+    return perp_gauge_accel(ctx, scene, gauge->body, p, gauge->scale, gauge->from, gauge->to);
   case GAUGE_VELOCITY:
     if (each != NULL)
-      return perp_gauge_velocity(ctx, scene, g->metric, g->time, g->weight, velocity, g->scale);
-    return perp_gauge_velocities(ctx, scene, g->metric, g->time, g->weight, g->exact, g->scale);
+      return perp_gauge_velocity(ctx, scene, gauge->metric, gauge->time, gauge->weight, velocity,
+                                 gauge->scale);
+    return perp_gauge_velocities(ctx, scene, gauge->metric, gauge->time, gauge->weight,
+                                 gauge->exact, gauge->scale);
   case GAUGE_PERIOD:
-    return perp_gauge_period(ctx, scene, q, g->period);
+    return perp_gauge_period(ctx, scene, q, gauge->period);
   case GAUGE_PLACES:
     return perp_gauge_places(ctx, scene, places.n, places.x);
   case GAUGE_TABLE:
-    return perp_gauge_columns(ctx, scene, g->metric, path);
+    return perp_gauge_columns(ctx, scene, gauge->metric, path);
   case GAUGE_EVENTS:
     if (file == NULL)
       return perp_gauge_event_times(ctx, scene, events.n, events.event, events.n_times, events.time,
-                                    events.of, g->slack);
-    return perp_gauge_event_columns(ctx, scene, path, events.n, events.event, g->slack);
+                                    events.of, gauge->slack);
+    return perp_gauge_event_columns(ctx, scene, path, events.n, events.event, gauge->slack);
   case GAUGE_PATH:
     perp_scene_add_path(reader, entry);
     break;
   case GAUGE_REACTION:
-    perp_scene_add_reaction(reader, entry, g->joint, g->scale, g->from);
+    perp_scene_add_reaction(reader, entry, gauge->joint, gauge->scale, gauge->from);
     break;
   }
   return PERP_OK;
@@ -346,13 +352,14 @@ static perp_status claims_make(perp_scene_reader *reader, const perp_node *entry
 
 static void claims_gauge(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
-  struct gauge g = { .last = reader->bodies.n - 1, .scale = 1, .stands = true };
+  struct gauge gauge = { .last = reader->bodies.n - 1, .scale = 1, .stands = true };
   (void)user;
-  if (!perp_keys_read(reader, entry, "gauges", gauge_keys, &g) ||
-      !perp_scene_fit(reader, entry, gauge_keys, gauge_kinds[g.kind], gauge_wants[g.kind]) ||
-      !claims_numbers(reader, entry, &g))
+  if (!perp_keys_read(reader, entry, "gauges", gauge_keys, &gauge) ||
+      !perp_scene_fit(reader, entry, gauge_keys, gauge_kinds[gauge.kind],
+                      gauge_wants[gauge.kind]) ||
+      !claims_numbers(reader, entry, &gauge))
     return;
-  if (claims_make(reader, entry, &g) != PERP_OK) perp_scene_refused(reader, entry);
+  if (claims_make(reader, entry, &gauge) != PERP_OK) perp_scene_refused(reader, entry);
 }
 
 void perp_scene_add_gauges(perp_scene_reader *reader)
@@ -429,18 +436,21 @@ static perp_status claims_reference(perp_scene_reader *reader, const perp_node *
 
 /* A motion from a file; false: said already. */
 static bool claims_playback(perp_scene_reader *reader, const perp_node *file, const char *path,
-                            const struct truth *t, perp_status *status)
+                            const struct truth *truth, perp_status *status)
 {
-  const perp_motion_file from = { path,     t->scale, { t->origin[0], t->origin[1], t->origin[2] },
-                                  t->start, t->end,   t->frame_time };
+  const perp_motion_file from = {
+    path,         truth->scale, { truth->origin[0], truth->origin[1], truth->origin[2] },
+    truth->start, truth->end,   truth->frame_time
+  };
   const perp_model *model = reader->goal != NULL ? perp_goal_model(reader->goal)
                                                  : reader->scene->model;
   perp_playback *playback;
   if (!perp_motion_file_read(reader->ctx, reader->diag, file, model, &from, &playback))
     return false;
   char *base = perp_base_name(path, ""), *what = perp_xprintf("motion of %s", base);
-  *status = perp_truth_playback(reader->ctx, reader->scene, t->what != NULL ? t->what : what,
-                                playback, isnan(t->uncertainty) ? 0 : t->uncertainty);
+  *status = perp_truth_playback(reader->ctx, reader->scene,
+                                truth->what != NULL ? truth->what : what, playback,
+                                isnan(truth->uncertainty) ? 0 : truth->uncertainty);
   free(base);
   free(what);
   return true;
@@ -448,13 +458,13 @@ static bool claims_playback(perp_scene_reader *reader, const perp_node *file, co
 
 static void claims_truth(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
-  struct truth t = { .t_end = reader->scene->t_end, .uncertainty = (double)NAN };
+  struct truth truth = { .t_end = reader->scene->t_end, .uncertainty = (double)NAN };
   const perp_node *file = perp_tree_get(entry, "file");
   (void)user;
-  if (!perp_keys_read(reader, entry, "truth", truth_keys, &t) ||
-      !perp_scene_fit(reader, entry, truth_keys, truth_kinds[t.kind], truth_wants[t.kind]))
+  if (!perp_keys_read(reader, entry, "truth", truth_keys, &truth) ||
+      !perp_scene_fit(reader, entry, truth_keys, truth_kinds[truth.kind], truth_wants[truth.kind]))
     return;
-  if (t.uncertainty < 0) {
+  if (truth.uncertainty < 0) {
     PERP_SCENE_WRONG(reader, perp_tree_get(entry, "uncertainty"),
                      "the uncertainty must not be negative");
     return;
@@ -462,37 +472,37 @@ static void claims_truth(perp_scene_reader *reader, const perp_node *entry, void
   perp_status status = PERP_OK;
   const char *path = file != NULL ? perp_scene_path(reader, file) : NULL;
   if (file != NULL && path == NULL) return;
-  switch (t.kind) {
+  switch (truth.kind) {
   case TRUTH_REST:
-    status = perp_truth_rest(reader->ctx, reader->scene, t.what != NULL ? t.what : "rest");
+    status = perp_truth_rest(reader->ctx, reader->scene, truth.what != NULL ? truth.what : "rest");
     break;
   case TRUTH_REDUCED:
-    status = perp_truth_reduced(reader->ctx, reader->scene, t.t_end,
-                                isnan(t.uncertainty) ? 1e-8 : t.uncertainty);
+    status = perp_truth_reduced(reader->ctx, reader->scene, truth.t_end,
+                                isnan(truth.uncertainty) ? 1e-8 : truth.uncertainty);
     break;
   case TRUTH_EVENTS:
-    status = perp_truth_events(reader->ctx, reader->scene, t.t_end,
-                               isnan(t.uncertainty) ? 1e-8 : t.uncertainty);
+    status = perp_truth_events(reader->ctx, reader->scene, truth.t_end,
+                               isnan(truth.uncertainty) ? 1e-8 : truth.uncertainty);
     break;
   case TRUTH_STATES:
-    status = perp_truth_columns(reader->ctx, reader->scene, path, t.uncertainty);
+    status = perp_truth_columns(reader->ctx, reader->scene, path, truth.uncertainty);
     break;
   case TRUTH_MOTION:
-    perp_scene_add_motion(reader, entry, t.what != NULL ? t.what : "closed form",
-                          isnan(t.uncertainty) ? 0 : t.uncertainty);
+    perp_scene_add_motion(reader, entry, truth.what != NULL ? truth.what : "closed form",
+                          isnan(truth.uncertainty) ? 0 : truth.uncertainty);
     break;
   case TRUTH_REFERENCE:
-    status = claims_reference(reader, entry, t.uncertainty);
+    status = claims_reference(reader, entry, truth.uncertainty);
     break;
   case TRUTH_PLAYBACK:
-    if (t.scale < 0 ||
+    if (truth.scale < 0 ||
         (perp_tree_get(entry, "scale") != NULL) != (perp_tree_get(entry, "origin") != NULL)) {
       PERP_SCENE_WRONG(reader, entry,
                        "'scale' (above 0) and 'origin' must be set together; without them both are "
                        "computed from the joints");
       return;
     }
-    if (!claims_playback(reader, file, path, &t, &status)) return;
+    if (!claims_playback(reader, file, path, &truth, &status)) return;
     break;
   }
   if (status != PERP_OK) perp_scene_refused(reader, file != NULL ? file : entry);

@@ -65,10 +65,11 @@ static bool control_by(perp_scene_reader *reader, const perp_node *map, const pe
                     "'control' needs the key 'by', the name of a controller");
     return false;
   }
-  for (const perp_desc *k;
-       n < CONTROL_MOST && (k = perp_plugin_at(reader->ctx, PERP_KIND_controller, n - 1)) != NULL;
+  for (const perp_desc *desc;
+       n < CONTROL_MOST &&
+       (desc = perp_plugin_at(reader->ctx, PERP_KIND_controller, n - 1)) != NULL;
        n++)
-    names[n] = k->name;
+    names[n] = desc->name;
   if (!perp_keys_choice(reader, node, names, &which)) return false;
   if (which > 0) *d = perp_find(reader->ctx, PERP_KIND_controller, names[which]);
   return true;
@@ -139,9 +140,9 @@ static bool control_beside(perp_scene_reader *reader, const perp_node *list)
 }
 
 static bool control_release(perp_scene_reader *reader, const perp_node *map,
-                            const struct control *c)
+                            const struct control *control)
 {
-  if (c->release >= 0) return true;
+  if (control->release >= 0) return true;
   PERP_SCENE_WRONG(reader, perp_tree_get(map, "release"),
                    "release must be an angle above 0, or 0: the controller never lets go");
   return false;
@@ -149,10 +150,10 @@ static bool control_release(perp_scene_reader *reader, const perp_node *map,
 
 /* scale and origin go together, and with a file. */
 static bool control_measures(perp_scene_reader *reader, const perp_node *map,
-                             const struct control *c)
+                             const struct control *control)
 {
   const perp_node *scale = perp_tree_get(map, "scale"), *origin = perp_tree_get(map, "origin");
-  if ((scale != NULL) == (origin != NULL) && (scale == NULL || c->scale > 0) &&
+  if ((scale != NULL) == (origin != NULL) && (scale == NULL || control->scale > 0) &&
       (scale == NULL || perp_tree_get(map, "file") != NULL))
     return true;
   PERP_SCENE_WRONG(reader, scale != NULL ? scale : origin,
@@ -164,11 +165,11 @@ static bool control_measures(perp_scene_reader *reader, const perp_node *map,
 const perp_node *perp_scene_control_of(perp_scene_reader *reader, const perp_desc **desc)
 {
   const perp_node *map = perp_tree_get(reader->root, "control");
-  struct control c = { 0 };
+  struct control control = { 0 };
   *desc = NULL;
-  if (map == NULL || !perp_keys_read(reader, map, "control", control_keys(reader), &c) ||
+  if (map == NULL || !perp_keys_read(reader, map, "control", control_keys(reader), &control) ||
       !control_by(reader, map, desc) || !control_others(reader, map) ||
-      !control_measures(reader, map, &c) || !control_release(reader, map, &c))
+      !control_measures(reader, map, &control) || !control_release(reader, map, &control))
     return NULL;
   bool *loose = perp_pool_alloc(reader->pool, (size_t)reader->bodies.n + 1, sizeof *loose);
   return control_loose(reader, perp_tree_get(map, "loose"), loose) ? map : NULL;
@@ -186,8 +187,8 @@ static void control_forget(void *user)
   perp_playback_destroy(user);
 }
 
-static bool control_goal(perp_scene_reader *reader, const perp_node *map, const struct control *c,
-                         perp_model *bare)
+static bool control_goal(perp_scene_reader *reader, const perp_node *map,
+                         const struct control *control, perp_model *bare)
 {
   const perp_node *file = perp_tree_get(map, "file");
   if (file == NULL) {
@@ -196,8 +197,10 @@ static bool control_goal(perp_scene_reader *reader, const perp_node *map, const 
     return false;
   }
   const char *path = perp_scene_path(reader, file);
-  const perp_motion_file from = { path,     c->scale, { c->origin[0], c->origin[1], c->origin[2] },
-                                  c->start, c->end,   c->frame_time };
+  const perp_motion_file from = {
+    path,           control->scale, { control->origin[0], control->origin[1], control->origin[2] },
+    control->start, control->end,   control->frame_time
+  };
   perp_playback *playback;
   if (path == NULL ||
       !perp_motion_file_read(reader->ctx, reader->diag, file, bare, &from, &playback))
@@ -212,8 +215,9 @@ static bool control_goal(perp_scene_reader *reader, const perp_node *map, const 
 
 static bool control_joined(const perp_model *model, int body)
 {
-  for (int j = 0; j < perp_model_joints(model); j++)
-    if (perp_model_joint(model, j)->a == body || perp_model_joint(model, j)->b == body) return true;
+  for (int joint = 0; joint < perp_model_joints(model); joint++)
+    if (perp_model_joint(model, joint)->a == body || perp_model_joint(model, joint)->b == body)
+      return true;
   return false;
 }
 
@@ -250,9 +254,9 @@ static bool control_start(perp_scene_reader *reader, const perp_node *map)
 
 bool perp_scene_control_begin(perp_scene_reader *reader, const perp_node *map, perp_model *bare)
 {
-  struct control c = { 0 };
-  if (!perp_keys_read(reader, map, "control", control_keys(reader), &c) ||
-      !control_goal(reader, map, &c, bare)) {
+  struct control control = { 0 };
+  if (!perp_keys_read(reader, map, "control", control_keys(reader), &control) ||
+      !control_goal(reader, map, &control, bare)) {
     perp_model_destroy(bare);
     return false;
   }
@@ -266,10 +270,10 @@ void perp_scene_add_control(perp_scene_reader *reader, perp_model *model)
   if (reader->goal == NULL) return;
   const perp_desc *desc;
   const perp_node *map = perp_scene_control_of(reader, &desc);
-  struct control c = { .root = PERP_ROOT_PRESCRIBED };
+  struct control control = { .root = PERP_ROOT_PRESCRIBED };
   bool *loose = perp_pool_alloc(reader->pool, (size_t)reader->bodies.n + 1, sizeof *loose);
   if (map == NULL || desc == NULL ||
-      !perp_keys_read(reader, map, "control", control_keys(reader), &c) ||
+      !perp_keys_read(reader, map, "control", control_keys(reader), &control) ||
       !control_loose(reader, perp_tree_get(map, "loose"), loose) ||
       !control_beside(reader, perp_tree_get(map, "besides")))
     return;
@@ -279,9 +283,9 @@ void perp_scene_add_control(perp_scene_reader *reader, perp_model *model)
     if (!perp_scene_element_option(reader, map->key[i]->text, map->item[i], desc, opts)) return;
   const perp_control_def def = { .controller = (const perp_controller_desc *)(const void *)desc,
                                  .opts = opts,
-                                 .root = (perp_control_root)c.root,
+                                 .root = (perp_control_root)control.root,
                                  .loose = loose,
-                                 .release = c.release };
+                                 .release = control.release };
   if (perp_control_add(reader->ctx, model, reader->goal, &def) != PERP_OK)
     perp_scene_refused(reader, map);
 }

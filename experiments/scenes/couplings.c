@@ -81,18 +81,19 @@ void perp_scene_export_coupling(FILE *out, const perp_model *model, const perp_c
   fprintf(out, "  - { kind: coupling, value: %.17g, ", def->value);
   if (def->start == PERP_START_VIOLATES) fputs("start: violates, ", out);
   fputs("terms: [", out);
-  for (int i = 0; i < def->n_terms; i++)
-    fprintf(out, "%s{ joint: %d, axis: %s, factor: %.17g, zero: %.17g }", i > 0 ? ", " : "",
-            perp_scene_joint_number(model, def->term[i].joint),
-            perp_scene_drive_axes[def->term[i].axis], def->term[i].factor, def->term[i].zero);
+  for (int term = 0; term < def->n_terms; term++)
+    fprintf(out, "%s{ joint: %d, axis: %s, factor: %.17g, zero: %.17g }", term > 0 ? ", " : "",
+            perp_scene_joint_number(model, def->term[term].joint),
+            perp_scene_drive_axes[def->term[term].axis], def->term[term].factor,
+            def->term[term].zero);
   fputs("] }\n", out);
 }
 
 void perp_scene_export_armatures(FILE *out, const perp_model *model)
 {
   perp_armature_def def;
-  for (int i = 0; i < perp_model_joints(model); i++)
-    if (perp_model_armature_of(model, i, &def))
+  for (int joint = 0; joint < perp_model_joints(model); joint++)
+    if (perp_model_armature_of(model, joint, &def))
       fprintf(out, "  - { joint: %d, axis: %s, armature: %.17g }\n",
               perp_scene_joint_number(model, def.joint), perp_scene_drive_axes[def.axis],
               def.inertia);

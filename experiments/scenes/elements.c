@@ -21,8 +21,8 @@ bool perp_scene_element_kind(perp_scene_reader *reader, const perp_node *entry, 
   *d = perp_find(reader->ctx, kind, text);
   if (*d != NULL) return true;
   int n = 0;
-  for (const perp_desc *k; n < 256 && (k = perp_plugin_at(reader->ctx, kind, n)) != NULL; n++)
-    names[n] = k->name;
+  for (const perp_desc *desc; n < 256 && (desc = perp_plugin_at(reader->ctx, kind, n)) != NULL; n++)
+    names[n] = desc->name;
   for (int i = 0; n == 0 && own[i] != NULL; i++) names[n++] = own[i]; /* nothing is registered */
   const char *near = perp_closest(text, names, n);
   perp_text hint = { 0 };

@@ -105,13 +105,13 @@ static bool disabled_cue(perp_scene_reader *reader, const perp_node *node,
 
 static void disabled_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
-  const struct disabling *d = user;
+  const struct disabling *disabling = user;
   struct disabled own = { .body = PERP_WORLD };
   perp_disabled_def def = { .until.time = HUGE_VAL };
   if (!perp_scene_fit(reader, entry, disabled_keys, "disabled", "body ?from ?until") ||
       !perp_keys_read(reader, entry, "disabled", disabled_keys, &own) ||
-      !disabled_cue(reader, perp_tree_get(entry, "from"), d->events, &def.from) ||
-      !disabled_cue(reader, perp_tree_get(entry, "until"), d->events, &def.until))
+      !disabled_cue(reader, perp_tree_get(entry, "from"), disabling->events, &def.from) ||
+      !disabled_cue(reader, perp_tree_get(entry, "until"), disabling->events, &def.until))
     return;
   if (own.body == PERP_WORLD) {
     PERP_SCENE_WRONG(reader, perp_tree_get(entry, "body"), "the world never moves: name a body");
@@ -121,7 +121,7 @@ static void disabled_entry(perp_scene_reader *reader, const perp_node *entry, vo
   reader->disabled_at = perp_pool_grown(reader->pool, reader->disabled_at, reader->n_disabled,
                                         sizeof *reader->disabled_at);
   reader->disabled_at[reader->n_disabled++] = entry;
-  if (perp_model_add_disabled(reader->ctx, d->model, &def, NULL) != PERP_OK)
+  if (perp_model_add_disabled(reader->ctx, disabling->model, &def, NULL) != PERP_OK)
     perp_scene_refused(reader, entry);
 }
 
@@ -132,8 +132,8 @@ void perp_scene_add_disabled(perp_scene_reader *reader, perp_model *model)
   if (list == NULL || reader->bare)
     return; /* a motion that a controller follows has no use for it */
   perp_scene_read_events(reader, &events);
-  struct disabling d = { model, &events };
-  perp_entries(reader, list, "disabled", disabled_entry, &d);
+  struct disabling disabling = { model, &events };
+  perp_entries(reader, list, "disabled", disabled_entry, &disabling);
 }
 
 /* ---- export ---- */

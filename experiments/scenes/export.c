@@ -233,11 +233,11 @@ static perp_status export_bodies(perp_ctx *ctx, const perp_model *model, FILE *o
   const int dim = perp_model_dim(model);
   static const double zero[3] = { 0 };
   fputs("bodies:\n", out);
-  for (int i = 0; i < perp_model_bodies(model); i++) {
-    const perp_body_def *def = perp_model_body(model, i);
+  for (int body = 0; body < perp_model_bodies(model); body++) {
+    const perp_body_def *def = perp_model_body(model, body);
     fputs("  - { mass: ", out);
     export_number(out, def->mass.mass);
-    if (export_name(model, i)) {
+    if (export_name(model, body)) {
       fputs(", name: ", out);
       perp_write_quoted(out, def->name);
     }
@@ -333,8 +333,8 @@ static void export_pairs(const perp_model *model, FILE *out)
   int a, b, most = 0;
   for (int i = 0; perp_model_pair(model, i, &a, &b) != NULL; i++) most = b > most ? b : most;
   if (most == 0) return;
-  for (int i = 0; i < perp_model_shapes(model); i++) {
-    const int of = perp_model_shape(model, i)->surface.material;
+  for (int shape = 0; shape < perp_model_shapes(model); shape++) {
+    const int of = perp_model_shape(model, shape)->surface.material;
     most = of > most ? of : most;
   }
   fputs("materials: {", out);
@@ -464,8 +464,8 @@ static void export_drives(const perp_model *model, FILE *out)
   const int n = perp_model_drives(model);
   perp_armature_def armature;
   bool any = n > 0;
-  for (int i = 0; i < perp_model_joints(model); i++)
-    any |= perp_model_armature_of(model, i, &armature);
+  for (int joint = 0; joint < perp_model_joints(model); joint++)
+    any |= perp_model_armature_of(model, joint, &armature);
   if (any) fputs("drives:\n", out);
   for (int i = 0; i < n; i++) {
     const perp_drive_def def = *perp_model_drive(model, i);

@@ -41,9 +41,9 @@ void perp_scene_unknown(perp_diag *diag, const perp_node *at, const char *what, 
 
 /* ---- parts by their names ---- */
 
-static bool keys_number_text(const char *s)
+static bool keys_number_text(const char *text)
 {
-  return s[0] != '\0' && strspn(s, "0123456789") == strlen(s);
+  return text[0] != '\0' && strspn(text, "0123456789") == strlen(text);
 }
 
 int perp_named_add(perp_scene_reader *reader, perp_named *named, const char *what, const char *name,
@@ -143,34 +143,34 @@ struct points {
   bool good;
 };
 
-static void keys_point(perp_scene_reader *reader, const perp_node *node, struct points *p)
+static void keys_point(perp_scene_reader *reader, const perp_node *node, struct points *points)
 {
   double x[3];
-  if (p->width == 2 && reader->section)
-    p->good = p->good && perp_keys_spatial(reader, node, "m", x);
+  if (points->width == 2 && reader->section)
+    points->good = points->good && perp_keys_spatial(reader, node, "m", x);
   else
-    p->good = p->good && perp_keys_vector(reader, node, "m", p->width, 0, x);
-  if (p->good && p->n == MOST_POINTS) {
+    points->good = points->good && perp_keys_vector(reader, node, "m", points->width, 0, x);
+  if (points->good && points->n == MOST_POINTS) {
     PERP_SCENE_WRONG(reader, node, "the list has more than %d points, which is the limit",
                      MOST_POINTS);
-    p->good = false;
+    points->good = false;
   }
-  if (!p->good) return;
-  p->x = perp_pool_grown(reader->pool, p->x, p->n, 3 * sizeof *p->x);
-  memcpy(p->x + p->width * p->n++, x, (size_t)p->width * sizeof *x);
+  if (!points->good) return;
+  points->x = perp_pool_grown(reader->pool, points->x, points->n, 3 * sizeof *points->x);
+  memcpy(points->x + points->width * points->n++, x, (size_t)points->width * sizeof *x);
 }
 
 static void keys_point_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   static const perp_key keys[] = { PERP_KEY_SPECIAL("point"), PERP_KEYS_ENTRY, PERP_KEYS_END };
-  struct points *p = user;
-  p->good = p->good && perp_keys_read(reader, entry, "points", keys, NULL);
+  struct points *points = user;
+  points->good = points->good && perp_keys_read(reader, entry, "points", keys, NULL);
   const perp_node *point = perp_tree_get(entry, "point");
   if (point != NULL)
-    keys_point(reader, point, p);
+    keys_point(reader, point, points);
   else {
     PERP_SCENE_WRONG(reader, entry, "'point' is missing here");
-    p->good = false;
+    points->good = false;
   }
 }
 
@@ -321,13 +321,13 @@ struct rounds {
 
 /* All rounds of the indices from the k-th on.  all: rounds of all indices before, as many as they
  * are where no range depends on another one; they are refused before the first is made. */
-static void keys_round(perp_scene_reader *reader, const struct rounds *s, int k, double all)
+static void keys_round(perp_scene_reader *reader, const struct rounds *rounds, int k, double all)
 {
   const int known = reader->values.n;
   double first, last;
-  if (reader->diag->errors > s->errors) return; /* the first error of an entry says it all */
-  if (s->repeat != NULL && k < s->repeat->n) {
-    const perp_node *key = s->repeat->key[k], *range = s->repeat->item[k];
+  if (reader->diag->errors > rounds->errors) return; /* the first error of an entry says it all */
+  if (rounds->repeat != NULL && k < rounds->repeat->n) {
+    const perp_node *key = rounds->repeat->key[k], *range = rounds->repeat->item[k];
     if (!perp_values_range(&reader->values, range, &first, &last)) return;
     if (last < first) return;
     all *= last - first + 1;
@@ -336,7 +336,7 @@ static void keys_round(perp_scene_reader *reader, const struct rounds *s, int k,
                       "%.0f repetitions: a scene has at most %d entries", all, MOST_ENTRIES);
       return;
     }
-    for (double i = first; i <= last && reader->diag->errors == s->errors; i++) {
+    for (double i = first; i <= last && reader->diag->errors == rounds->errors; i++) {
       if (!perp_values_add(&reader->values, key, key->text, "",
                            (perp_value){ PERP_VALUE_NUMBER, i, NULL }, NULL))
         return;
@@ -344,27 +344,29 @@ static void keys_round(perp_scene_reader *reader, const struct rounds *s, int k,
         PERP_SCENE_WRONG(reader, range, "a scene has at most %d entries", MOST_ENTRIES);
         return;
       }
-      keys_round(reader, s, k + 1, i == first ? all : 1);
+      keys_round(reader, rounds, k + 1, i == first ? all : 1);
       perp_values_drop(&reader->values, known);
     }
     return;
   }
-  const perp_node *let = perp_tree_get(s->entry, "let"), *when = perp_tree_get(s->entry, "when");
+  const perp_node *let = perp_tree_get(rounds->entry, "let"),
+                  *when = perp_tree_get(rounds->entry, "when");
   bool holds = true;
   const bool good = (let == NULL || perp_scene_let(reader, let)) &&
                     (when == NULL || perp_values_true(&reader->values, when, &holds));
-  if (good && holds) s->each(reader, s->entry, s->user);
+  if (good && holds) rounds->each(reader, rounds->entry, rounds->user);
   perp_values_drop(&reader->values, known);
 }
 
 void perp_entry(perp_scene_reader *reader, const perp_node *map, perp_entry_fn *entry, void *user)
 {
-  const struct rounds s = { map, perp_tree_get(map, "repeat"), entry, user, reader->diag->errors };
-  if (s.repeat != NULL && s.repeat->type != PERP_NODE_MAP)
-    perp_diag_error(reader->diag, s.repeat, 0, "repeat: { i: 0..n-1 }",
+  const struct rounds rounds = { map, perp_tree_get(map, "repeat"), entry, user,
+                                 reader->diag->errors };
+  if (rounds.repeat != NULL && rounds.repeat->type != PERP_NODE_MAP)
+    perp_diag_error(reader->diag, rounds.repeat, 0, "repeat: { i: 0..n-1 }",
                     "repeat must be a map of index: range");
   else
-    keys_round(reader, &s, 0, 1);
+    keys_round(reader, &rounds, 0, 1);
 }
 
 void perp_entries(perp_scene_reader *reader, const perp_node *list, const char *section,
@@ -456,10 +458,10 @@ bool perp_scene_read_rate(perp_scene_reader *reader, const perp_node *node, doub
 static bool keys_word(const char *list, const char *word, bool *may)
 {
   const size_t n = strlen(word);
-  for (const char *s = list; *s != '\0'; s += strcspn(s, " "), s += *s == ' ') {
-    *may = *s == '?';
-    s += *may;
-    if (strncmp(s, word, n) == 0 && (s[n] == ' ' || s[n] == '\0')) return true;
+  for (const char *at = list; *at != '\0'; at += strcspn(at, " "), at += *at == ' ') {
+    *may = *at == '?';
+    at += *may;
+    if (strncmp(at, word, n) == 0 && (at[n] == ' ' || at[n] == '\0')) return true;
   }
   return false;
 }

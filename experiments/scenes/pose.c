@@ -35,7 +35,7 @@ struct poser {
 
 static void pose_link(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
-  struct poser *p = user;
+  struct poser *poser = user;
   struct link link = { .kind = -1 };
   const perp_node *kind = perp_tree_get(entry, "kind"), *name = perp_tree_get(entry, "name");
   for (int i = 0; kind != NULL && kind->type == PERP_NODE_SCALAR && link.kind < 0 &&
@@ -44,25 +44,25 @@ static void pose_link(perp_scene_reader *reader, const perp_node *entry, void *u
     if (strcmp(kind->text, perp_scene_joint_kinds[i]) == 0) link.kind = i;
   if (link.kind >= 0 && !perp_scene_joint_read(reader, entry, &link.def)) return;
   const char *called = name != NULL ? perp_values_text(&reader->values, name) : NULL;
-  const int i = perp_named_add(reader, &p->named, "joint", called, entry);
+  const int i = perp_named_add(reader, &poser->named, "joint", called, entry);
   if (i < 0) return;
-  p->link = perp_pool_grown(reader->pool, p->link, i, sizeof *p->link);
-  p->link[i] = link;
+  poser->link = perp_pool_grown(reader->pool, poser->link, i, sizeof *poser->link);
+  poser->link[i] = link;
 }
 
 /* All that hang on a body, itself first, but for what the joint `without` joins to it; their
  * number. */
-static int pose_carry(const perp_scene_reader *reader, struct poser *p, int body, int without)
+static int pose_carry(const perp_scene_reader *reader, struct poser *poser, int body, int without)
 {
   int n = 0;
-  memset(p->carried, 0, (size_t)reader->bodies.n * sizeof *p->carried);
-  p->queue[n++] = body;
-  p->carried[body] = true;
+  memset(poser->carried, 0, (size_t)reader->bodies.n * sizeof *poser->carried);
+  poser->queue[n++] = body;
+  poser->carried[body] = true;
   for (int k = 0; k < n; k++)
-    for (int e = p->head[p->queue[k]]; e >= 0; e = p->next[e])
-      if (e / 2 != without && !p->carried[p->to[e]]) {
-        p->carried[p->to[e]] = true;
-        p->queue[n++] = p->to[e];
+    for (int e = poser->head[poser->queue[k]]; e >= 0; e = poser->next[e])
+      if (e / 2 != without && !poser->carried[poser->to[e]]) {
+        poser->carried[poser->to[e]] = true;
+        poser->queue[n++] = poser->to[e];
       }
   return n;
 }
@@ -102,7 +102,7 @@ static void pose_of(const perp_scene_reader *reader, int body, perp_pose *pose)
 }
 
 /* The first n of the queue by the turn about a point of the world, and then moved. */
-static void pose_move(perp_scene_reader *reader, const struct poser *p, int n,
+static void pose_move(perp_scene_reader *reader, const struct poser *poser, int n,
                       const double about[3], const double quat[4], double angle,
                       const double move[3])
 {
@@ -110,7 +110,7 @@ static void pose_move(perp_scene_reader *reader, const struct poser *p, int n,
   const double q[7] = { 0, 0, reader->dim == 2 ? angle : 0, quat[0], quat[1], quat[2], quat[3] };
   perp_pose_of(reader->dim, q, &turn);
   for (int k = 0; k < n; k++) {
-    perp_body_def *def = &reader->body[p->queue[k]].def;
+    perp_body_def *def = &reader->body[poser->queue[k]].def;
     double arm[3] = { 0 }, turned[3] = { 0 }, before[4];
     for (int i = 0; i < reader->dim; i++) arm[i] = def->x[i] - about[i];
     perp_turn(reader->dim, turn.R, arm, turned);
@@ -145,15 +145,15 @@ static bool pose_has(const perp_node *entry, const char *key)
   return perp_tree_get(entry, key) != NULL;
 }
 
-static void pose_joint(perp_scene_reader *reader, struct poser *p, const perp_node *entry,
+static void pose_joint(perp_scene_reader *reader, struct poser *poser, const perp_node *entry,
                        const struct pose *given)
 {
   static const double still[3] = { 0 };
   const perp_node *who = perp_tree_get(entry, "joint");
-  const int i = perp_named_find(reader, &p->named, "joint", false, who);
+  const int i = perp_named_find(reader, &poser->named, "joint", false, who);
   if (i < 0) return;
-  const perp_joint_def *def = &p->link[i].def;
-  const perp_joint_kind kind = p->link[i].kind < 0 ? PERP_JOINT_PLUGIN : def->kind;
+  const perp_joint_def *def = &poser->link[i].def;
+  const perp_joint_kind kind = poser->link[i].kind < 0 ? PERP_JOINT_PLUGIN : def->kind;
   const bool ball = kind == PERP_JOINT_BALL && reader->dim == 3,
              crossed = kind == PERP_JOINT_UNIVERSAL;
   if (!ball && !crossed && kind != PERP_JOINT_HINGE && kind != PERP_JOINT_BALL) {
@@ -171,8 +171,8 @@ static void pose_joint(perp_scene_reader *reader, struct poser *p, const perp_no
                      "a pose rotates body b of a joint, but body b of this joint is the world");
     return;
   }
-  const int n = pose_carry(reader, p, def->b, i);
-  if (def->a != PERP_WORLD && p->carried[def->a]) {
+  const int n = pose_carry(reader, poser, def->b, i);
+  if (def->a != PERP_WORLD && poser->carried[def->a]) {
     PERP_SCENE_WRONG(reader, who, "this joint is part of a closed loop, which a pose would open");
     return;
   }
@@ -193,14 +193,14 @@ static void pose_joint(perp_scene_reader *reader, struct poser *p, const perp_no
     if (given->a != 0 && (!pose_unit(reader, entry, na, axis))) return;
     if (given->a != 0) pose_turn(axis, given->a, quat);
   }
-  pose_move(reader, p, n, point, quat, given->a, still);
+  pose_move(reader, poser, n, point, quat, given->a, still);
   reader->turned[i][PERP_DRIVE_A] += given->a;
   reader->turned[i][PERP_DRIVE_B] += given->b;
   reader->turned[i][PERP_DRIVE_NODE] += given->node;
 }
 
 /* A body with all that hangs on it, as one rigid body: velocities too. */
-static void pose_body(perp_scene_reader *reader, struct poser *p, const perp_node *entry,
+static void pose_body(perp_scene_reader *reader, struct poser *poser, const perp_node *entry,
                       const struct pose *given)
 {
   const perp_node *turn = perp_tree_get(entry, "turn"), *spin = perp_tree_get(entry, "spin");
@@ -212,18 +212,18 @@ static void pose_body(perp_scene_reader *reader, struct poser *p, const perp_nod
   }
   if (turn != NULL && !perp_scene_read_turn(reader, turn, quat, &none)) return;
   if (spin != NULL && !perp_scene_read_rate(reader, spin, w)) return;
-  const int n = pose_carry(reader, p, given->body, -1);
+  const int n = pose_carry(reader, poser, given->body, -1);
   memcpy(about, reader->body[given->body].def.x, sizeof about);
-  pose_move(reader, p, n, about, quat, given->angle, given->move);
+  pose_move(reader, poser, n, about, quat, given->angle, given->move);
   if (spin == NULL && !pose_has(entry, "v")) return;
   for (int k = 0; k < n; k++) {
-    perp_body_def *def = &reader->body[p->queue[k]].def;
+    perp_body_def *def = &reader->body[poser->queue[k]].def;
     perp_pose pose = { 0 };
     double arm[3] = { 0 }, across[3];
     for (int i = 0; i < reader->dim; i++) arm[i] = def->x[i] - about[i] - given->move[i];
     perp_cross(w, arm, across);
     for (int i = 0; i < reader->dim; i++) def->v[i] = given->v[i] + across[i];
-    pose_of(reader, p->queue[k], &pose);
+    pose_of(reader, poser->queue[k], &pose);
     if (reader->dim == 3)
       perp_turn_back(3, pose.R, w, def->w);
     else
@@ -263,7 +263,7 @@ static void pose_entry(perp_scene_reader *reader, const perp_node *entry, void *
 void perp_scene_read_pose(perp_scene_reader *reader)
 {
   const perp_node *section = perp_tree_get(reader->root, "pose");
-  struct poser p = { 0 };
+  struct poser poser = { 0 };
   const int errors = reader->diag->errors;
   if (section == NULL) return;
   if (reader->section) {
@@ -279,23 +279,23 @@ void perp_scene_read_pose(perp_scene_reader *reader)
     reader->body[i].before = *def;
   }
   reader->posed = true;
-  perp_entries(reader, perp_tree_get(reader->root, "joints"), "joints", pose_link, &p);
+  perp_entries(reader, perp_tree_get(reader->root, "joints"), "joints", pose_link, &poser);
   if (reader->diag->errors > errors) return;
-  reader->turned = perp_pool_alloc(reader->pool, (size_t)p.named.n + 1, sizeof *reader->turned);
-  const int n = reader->bodies.n, ends = 2 * p.named.n;
-  p.head = perp_pool_alloc(reader->pool, (size_t)n, sizeof *p.head);
-  p.queue = perp_pool_alloc(reader->pool, (size_t)n, sizeof *p.queue);
-  p.carried = perp_pool_alloc(reader->pool, (size_t)n, sizeof *p.carried);
-  p.next = perp_pool_alloc(reader->pool, (size_t)ends + 1, sizeof *p.next);
-  p.to = perp_pool_alloc(reader->pool, (size_t)ends + 1, sizeof *p.to);
-  for (int i = 0; i < n; i++) p.head[i] = -1;
+  reader->turned = perp_pool_alloc(reader->pool, (size_t)poser.named.n + 1, sizeof *reader->turned);
+  const int n = reader->bodies.n, ends = 2 * poser.named.n;
+  poser.head = perp_pool_alloc(reader->pool, (size_t)n, sizeof *poser.head);
+  poser.queue = perp_pool_alloc(reader->pool, (size_t)n, sizeof *poser.queue);
+  poser.carried = perp_pool_alloc(reader->pool, (size_t)n, sizeof *poser.carried);
+  poser.next = perp_pool_alloc(reader->pool, (size_t)ends + 1, sizeof *poser.next);
+  poser.to = perp_pool_alloc(reader->pool, (size_t)ends + 1, sizeof *poser.to);
+  for (int i = 0; i < n; i++) poser.head[i] = -1;
   for (int e = 0; e < ends; e++) {
-    const struct link *link = &p.link[e / 2];
+    const struct link *link = &poser.link[e / 2];
     const int from = e % 2 == 0 ? link->def.a : link->def.b;
-    p.to[e] = e % 2 == 0 ? link->def.b : link->def.a;
-    if (link->kind < 0 || from == PERP_WORLD || p.to[e] == PERP_WORLD) continue;
-    p.next[e] = p.head[from];
-    p.head[from] = e;
+    poser.to[e] = e % 2 == 0 ? link->def.b : link->def.a;
+    if (link->kind < 0 || from == PERP_WORLD || poser.to[e] == PERP_WORLD) continue;
+    poser.next[e] = poser.head[from];
+    poser.head[from] = e;
   }
-  perp_entries(reader, section, "pose", pose_entry, &p);
+  perp_entries(reader, section, "pose", pose_entry, &poser);
 }

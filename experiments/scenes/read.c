@@ -45,63 +45,63 @@ static void read_part(perp_scene_file *file, const char *path, const char *bytes
   file->part[file->n_parts++] = perp_pool_strdup(&file->pool, path);
 }
 
-static const char *read_beside(struct reading *s, const perp_node *node)
+static const char *read_beside(struct reading *reading, const perp_node *node)
 {
   const char *slash = strrchr(node->src->name, '/');
   if (node->text[0] == '/') return node->text;
-  return perp_pool_printf(&s->file->pool, "%.*s%s",
+  return perp_pool_printf(&reading->file->pool, "%.*s%s",
                           slash != NULL ? (int)(slash + 1 - node->src->name) : 0, node->src->name,
                           node->text);
 }
 
 /* Tables of numbers and motions belong to the content of the scene: the `file` of a map. */
-static bool read_table(struct reading *s, const perp_node *map)
+static bool read_table(struct reading *reading, const perp_node *map)
 {
   const bool is = map != NULL && map->type == PERP_NODE_MAP;
   const perp_node *name = is ? perp_tree_get(map, "file") : NULL;
   if (name == NULL || name->type != PERP_NODE_SCALAR) return true;
-  const char *path = read_beside(s, name), *why;
+  const char *path = read_beside(reading, name), *why;
   size_t size;
   char *bytes = perp_read_input(path, &size, &why),
        *whole = bytes != NULL ? realpath(path, NULL) : NULL;
   if (bytes == NULL)
-    perp_diag_error(s->diag, name, 0, "the path must be relative to the file that names it",
+    perp_diag_error(reading->diag, name, 0, "the path must be relative to the file that names it",
                     "cannot read %s: %s", path, why);
   else
-    read_part(s->file, whole != NULL ? whole : path, bytes, size);
+    read_part(reading->file, whole != NULL ? whole : path, bytes, size);
   const bool good = bytes != NULL;
   free(bytes);
   free(whole);
   return good;
 }
 
-static bool read_tables(struct reading *s, const perp_node *list)
+static bool read_tables(struct reading *reading, const perp_node *list)
 {
   for (int i = 0; list != NULL && list->type == PERP_NODE_LIST && i < list->n; i++)
-    if (!read_table(s, list->item[i])) return false;
+    if (!read_table(reading, list->item[i])) return false;
   return true;
 }
 
 /* ---- sections ---- */
 
-static bool read_check(struct reading *s, const perp_node *root)
+static bool read_check(struct reading *reading, const perp_node *root)
 {
   const perp_node *schema = root->type == PERP_NODE_MAP ? perp_tree_get(root, "schema") : NULL;
   if (root->type != PERP_NODE_MAP) {
-    perp_diag_error(s->diag, root, 0, NULL, "a scene must be a map of key: value");
+    perp_diag_error(reading->diag, root, 0, NULL, "a scene must be a map of key: value");
     return false;
   }
   const char *said = schema != NULL && schema->type == PERP_NODE_SCALAR ? schema->text : "";
   if (strcmp(said, "perp-scene/1") != 0) {
     const bool study = strncmp(said, "perp-study/", 11) == 0;
-    perp_diag_error(s->diag, schema != NULL ? schema : root, 0,
+    perp_diag_error(reading->diag, schema != NULL ? schema : root, 0,
                     study ? "perp run and perp check use studies" : "schema: perp-scene/1",
                     study            ? "this file is a study: a scene is required here"
                     : schema != NULL ? "unknown schema"
                                      : "this file is not a scene: its schema is missing");
     return false;
   }
-  const int errors = s->diag->errors;
+  const int errors = reading->diag->errors;
   for (int i = 0; i < root->n; i++) {
     const char *key = root->key[i]->text, *names[N_LISTS + N_MAPS + 2];
     const perp_node *item = root->item[i];
@@ -112,13 +112,14 @@ static bool read_check(struct reading *s, const perp_node *root)
     names[n++] = "schema";
     names[n++] = "include";
     if (!read_among(key, names, n))
-      perp_scene_unknown(s->diag, root->key[i], "section", key, names, n);
+      perp_scene_unknown(reading->diag, root->key[i], "section", key, names, n);
     else if (read_among(key, lists, N_LISTS) && item->type != PERP_NODE_LIST && !empty)
-      perp_diag_error(s->diag, item, 0, "each entry begins with '- '", "%s must be a list", key);
+      perp_diag_error(reading->diag, item, 0, "each entry begins with '- '", "%s must be a list",
+                      key);
     else if (read_among(key, maps, N_MAPS) && item->type != PERP_NODE_MAP && !empty)
-      perp_diag_error(s->diag, item, 0, NULL, "%s must be a map of key: value", key);
+      perp_diag_error(reading->diag, item, 0, NULL, "%s must be a map of key: value", key);
   }
-  return s->diag->errors == errors;
+  return reading->diag->errors == errors;
 }
 
 static bool read_is(const perp_node *node, perp_node_type type)
@@ -127,7 +128,7 @@ static bool read_is(const perp_node *node, perp_node_type type)
 }
 
 /* What `base` says, and then `over`: lists one behind the other, maps member by member. */
-static perp_node *read_join(struct reading *s, perp_node *base, const perp_node *over)
+static perp_node *read_join(struct reading *reading, perp_node *base, const perp_node *over)
 {
   const perp_node *why;
   for (int i = 0; i < over->n; i++) {
@@ -135,20 +136,20 @@ static perp_node *read_join(struct reading *s, perp_node *base, const perp_node 
     const perp_node *before = perp_tree_get(base, key), *after = over->item[i];
     perp_node *both = (perp_node *)(uintptr_t)after;
     if (read_is(before, PERP_NODE_LIST) && after->type == PERP_NODE_LIST) {
-      perp_node *node = perp_pool_alloc(&s->file->pool, 1, sizeof *node);
+      perp_node *node = perp_pool_alloc(&reading->file->pool, 1, sizeof *node);
       *node = *after;
       node->type = PERP_NODE_LIST;
       node->n = 0;
       node->item = node->key = NULL;
       both = node;
       both->n = before->n + after->n;
-      both->item = perp_pool_alloc(&s->file->pool, (size_t)both->n + 1, sizeof *both->item);
+      both->item = perp_pool_alloc(&reading->file->pool, (size_t)both->n + 1, sizeof *both->item);
       if (before->n > 0) memcpy(both->item, before->item, (size_t)before->n * sizeof *both->item);
       if (after->n > 0)
         memcpy(both->item + before->n, after->item, (size_t)after->n * sizeof *both->item);
     } else if (read_is(before, PERP_NODE_MAP) && after->type == PERP_NODE_MAP)
-      both = perp_tree_merge(&s->file->pool, before, after);
-    base = perp_tree_set(&s->file->pool, base, key, both, &why);
+      both = perp_tree_merge(&reading->file->pool, before, after);
+    base = perp_tree_set(&reading->file->pool, base, key, both, &why);
   }
   return base;
 }
@@ -158,78 +159,82 @@ static perp_node *read_join(struct reading *s, perp_node *base, const perp_node 
 static perp_node *read_one(struct reading *s, const char *shown, const char *text, size_t size,
                            const perp_node *at);
 
-static perp_node *read_includes(struct reading *s, perp_node *root)
+static perp_node *read_includes(struct reading *reading, perp_node *root)
 {
   const perp_node *include = perp_tree_get(root, "include");
   if (include == NULL) return root;
   const bool list = include->type == PERP_NODE_LIST;
   if (include->type == PERP_NODE_MAP) {
-    perp_diag_error(s->diag, include, 0, NULL, "include must be a file, or a list of files");
+    perp_diag_error(reading->diag, include, 0, NULL, "include must be a file, or a list of files");
     return NULL;
   }
   perp_node *all = NULL;
   for (int i = 0; i < (list ? include->n : 1); i++) {
     const perp_node *name = list ? include->item[i] : include;
     if (name->type != PERP_NODE_SCALAR || name->text[0] == '\0') {
-      perp_diag_error(s->diag, name, 0, NULL, "the name of a file is required here");
+      perp_diag_error(reading->diag, name, 0, NULL, "the name of a file is required here");
       return NULL;
     }
-    perp_node *part = read_one(s, read_beside(s, name), NULL, 0, name);
+    perp_node *part = read_one(reading, read_beside(reading, name), NULL, 0, name);
     if (part == NULL) return NULL;
-    all = all == NULL ? part : read_join(s, all, part);
+    all = all == NULL ? part : read_join(reading, all, part);
   }
-  root = perp_tree_without(&s->file->pool, root, "include");
-  return all == NULL ? root : read_join(s, all, root);
+  root = perp_tree_without(&reading->file->pool, root, "include");
+  return all == NULL ? root : read_join(reading, all, root);
 }
 
 /* Is it read already, by a file that includes this one or beside it? */
-static bool read_again(struct reading *s, const char *path, const char *shown, const perp_node *at)
+static bool read_again(struct reading *reading, const char *path, const char *shown,
+                       const perp_node *at)
 {
-  for (int i = 0; i < s->depth; i++)
-    if (strcmp(s->stack[i], path) == 0) {
-      perp_diag_error(s->diag, at, 0, "remove one of the includes",
+  for (int i = 0; i < reading->depth; i++)
+    if (strcmp(reading->stack[i], path) == 0) {
+      perp_diag_error(reading->diag, at, 0, "remove one of the includes",
                       "the includes form a cycle: %s includes itself%s", shown,
-                      i + 1 < s->depth ? " through other files" : "");
+                      i + 1 < reading->depth ? " through other files" : "");
       return true;
     }
-  for (int i = 0; i < s->file->n_parts; i++)
-    if (strcmp(s->file->part[i], path) == 0) {
-      perp_diag_error(s->diag, at, 0, "include the file once", "%s is included twice", shown);
+  for (int part = 0; part < reading->file->n_parts; part++)
+    if (strcmp(reading->file->part[part], path) == 0) {
+      perp_diag_error(reading->diag, at, 0, "include the file once", "%s is included twice", shown);
       return true;
     }
   return false;
 }
 
-static perp_node *read_one(struct reading *s, const char *shown, const char *text, size_t size,
-                           const perp_node *at)
+static perp_node *read_one(struct reading *reading, const char *shown, const char *text,
+                           size_t size, const perp_node *at)
 {
   char *bytes = NULL, *whole = text == NULL ? realpath(shown, NULL) : NULL;
   const char *why = NULL;
   perp_node *root = NULL;
-  if (s->depth == DEEPEST || s->file->n_parts == MOST_FILES)
-    perp_diag_error(s->diag, at, 0, NULL,
-                    s->depth == DEEPEST ? "the includes are nested deeper than %d files"
-                                        : "the scene has more than %d files, which is the limit",
-                    s->depth == DEEPEST ? DEEPEST : MOST_FILES);
+  if (reading->depth == DEEPEST || reading->file->n_parts == MOST_FILES)
+    perp_diag_error(reading->diag, at, 0, NULL,
+                    reading->depth == DEEPEST
+                        ? "the includes are nested deeper than %d files"
+                        : "the scene has more than %d files, which is the limit",
+                    reading->depth == DEEPEST ? DEEPEST : MOST_FILES);
   else if (text == NULL && whole == NULL && errno == ENOMEM)
     perp_memory_out();
   else if (text == NULL && (whole == NULL || (bytes = perp_read_input(whole, &size, &why)) == NULL))
-    perp_diag_error(
-        s->diag, at, 0, at != NULL ? "the path must be relative to the file that names it" : NULL,
-        "cannot read the scene file %s: %s", shown, why != NULL ? why : strerror(errno));
-  else if (whole == NULL || !read_again(s, whole, shown, at)) {
-    const char *path = whole != NULL ? perp_pool_strdup(&s->file->pool, whole) : shown;
-    read_part(s->file, path, text != NULL ? text : bytes, size);
-    s->stack[s->depth++] = path;
-    root = perp_tree_read(&s->file->pool, s->diag, shown, text != NULL ? text : bytes, size);
-    if (root != NULL && !read_check(s, root)) root = NULL;
-    if (root != NULL && (!read_table(s, perp_tree_get(root, "control")) ||
-                         !read_tables(s, perp_tree_get(root, "truth")) ||
-                         !read_tables(s, perp_tree_get(root, "gauges")) ||
-                         !read_tables(s, perp_tree_get(root, "shapes"))))
+    perp_diag_error(reading->diag, at, 0,
+                    at != NULL ? "the path must be relative to the file that names it" : NULL,
+                    "cannot read the scene file %s: %s", shown,
+                    why != NULL ? why : strerror(errno));
+  else if (whole == NULL || !read_again(reading, whole, shown, at)) {
+    const char *path = whole != NULL ? perp_pool_strdup(&reading->file->pool, whole) : shown;
+    read_part(reading->file, path, text != NULL ? text : bytes, size);
+    reading->stack[reading->depth++] = path;
+    root = perp_tree_read(&reading->file->pool, reading->diag, shown, text != NULL ? text : bytes,
+                          size);
+    if (root != NULL && !read_check(reading, root)) root = NULL;
+    if (root != NULL && (!read_table(reading, perp_tree_get(root, "control")) ||
+                         !read_tables(reading, perp_tree_get(root, "truth")) ||
+                         !read_tables(reading, perp_tree_get(root, "gauges")) ||
+                         !read_tables(reading, perp_tree_get(root, "shapes"))))
       root = NULL;
-    if (root != NULL) root = read_includes(s, root);
-    s->depth--;
+    if (root != NULL) root = read_includes(reading, root);
+    reading->depth--;
   }
   free(bytes);
   free(whole);
@@ -261,17 +266,18 @@ static const perp_key parameter_keys[] = {
 static bool read_digits(const perp_node *node)
 {
   if (node == NULL) return true;
-  const char *s = node->type == PERP_NODE_SCALAR ? node->text : "";
-  s += *s == '-';
-  return *s != '\0' && strspn(s, "0123456789") == strlen(s);
+  const char *at = node->type == PERP_NODE_SCALAR ? node->text : "";
+  at += *at == '-';
+  return *at != '\0' && strspn(at, "0123456789") == strlen(at);
 }
 
-static int read_type(const perp_node *map, const perp_node *value, const struct parameter *p)
+static int read_type(const perp_node *map, const perp_node *value,
+                     const struct parameter *parameter)
 {
-  if (p->type != TYPE_NONE) return p->type;
+  if (parameter->type != TYPE_NONE) return parameter->type;
   if (perp_tree_get(map, "choices") != NULL) return TYPE_CHOICE;
   if (strcmp(value->text, "true") == 0 || strcmp(value->text, "false") == 0) return TYPE_BOOLEAN;
-  const bool whole = p->unit == NULL && read_digits(value) &&
+  const bool whole = parameter->unit == NULL && read_digits(value) &&
                      read_digits(perp_tree_get(map, "min")) &&
                      read_digits(perp_tree_get(map, "max")) &&
                      perp_tree_get(map, "above") == NULL && perp_tree_get(map, "below") == NULL;
@@ -345,8 +351,9 @@ static bool read_parameter(perp_scene_reader *reader, const perp_node *key, cons
 {
   static const perp_opt_type opt_types[] = { PERP_OPT_INT, PERP_OPT_REAL, PERP_OPT_BOOL,
                                              PERP_OPT_ENUM };
-  struct parameter p = { .type = TYPE_NONE, .help = "" };
-  if (map->type == PERP_NODE_MAP && !perp_keys_read(reader, map, "a parameter", parameter_keys, &p))
+  struct parameter parameter = { .type = TYPE_NONE, .help = "" };
+  if (map->type == PERP_NODE_MAP &&
+      !perp_keys_read(reader, map, "a parameter", parameter_keys, &parameter))
     return false;
   const perp_node *value = map->type == PERP_NODE_MAP ? perp_tree_get(map, "default") : map;
   if (value == NULL || value->type != PERP_NODE_SCALAR || value->text[0] == '\0') {
@@ -355,14 +362,16 @@ static bool read_parameter(perp_scene_reader *reader, const perp_node *key, cons
                     "a parameter needs the key 'default'");
     return false;
   }
-  *opt = (perp_opt){ .key = key->text, .unit = p.unit != NULL ? p.unit : "", .help = p.help };
-  if (p.unit != NULL && !perp_expr_unit_is(p.unit)) {
+  *opt = (perp_opt){ .key = key->text,
+                     .unit = parameter.unit != NULL ? parameter.unit : "",
+                     .help = parameter.help };
+  if (parameter.unit != NULL && !perp_expr_unit_is(parameter.unit)) {
     perp_diag_error(reader->diag, perp_tree_get(map, "unit"), 0,
                     "m, kg, s, rad, m/s, N, N/m, kg m^2, ...",
-                    "the unit of a parameter must be an SI unit: got '%s'", p.unit);
+                    "the unit of a parameter must be an SI unit: got '%s'", parameter.unit);
     return false;
   }
-  opt->type = opt_types[read_type(map, value, &p)];
+  opt->type = opt_types[read_type(map, value, &parameter)];
   if (opt->type == PERP_OPT_ENUM) return read_choices(reader, map, value, opt);
   if (opt->type != PERP_OPT_BOOL) return read_numbers(reader, map, value, opt);
   bool truth;
@@ -404,10 +413,10 @@ bool perp_scene_file_options(perp_ctx *ctx, perp_diag *diag, perp_scene_file *fi
 bool perp_scene_file_read(perp_ctx *ctx, perp_diag *diag, const char *shown, const char *text,
                           size_t size, perp_scene_file *file)
 {
-  struct reading s = { .ctx = ctx, .diag = diag, .file = file };
+  struct reading reading = { .ctx = ctx, .diag = diag, .file = file };
   char here[4096];
   file->folder = perp_pool_strdup(&file->pool, getcwd(here, sizeof here) != NULL ? here : ".");
-  file->root = read_one(&s, shown, text, size, NULL);
+  file->root = read_one(&reading, shown, text, size, NULL);
   if (file->root == NULL || !perp_scene_file_options(ctx, diag, file)) return false;
   file->path = file->part[0];
   return true;
@@ -420,11 +429,11 @@ perp_status perp_scene_file_refuse(perp_ctx *ctx, perp_diag *diag, perp_status s
   char line[480];
   /* The first message in one line, with its hint behind "; ". */
   const size_t size = sizeof line;
-  const char *s = diag->text.s != NULL ? diag->text.s : "error: unknown", *end = strchr(s, '\n');
-  const char *error = strstr(s, "error: ");
-  const int length = end != NULL ? (int)(end - s) : (int)strlen(s),
-            before = error != NULL ? (int)(error - s) : 0;
-  int n = snprintf(line, size, "%.*s%.*s", before, s, length - before - 7, s + before + 7);
+  const char *at = diag->text.s != NULL ? diag->text.s : "error: unknown", *end = strchr(at, '\n');
+  const char *error = strstr(at, "error: ");
+  const int length = end != NULL ? (int)(end - at) : (int)strlen(at),
+            before = error != NULL ? (int)(error - at) : 0;
+  int n = snprintf(line, size, "%.*s%.*s", before, at, length - before - 7, at + before + 7);
   const char *caret = end != NULL ? strstr(end, "\n      | ") : NULL;
   if (caret != NULL) caret = strchr(caret + 1, '^');
   if (caret != NULL && caret[1] == ' ' && n > 0 && (size_t)n < size)

@@ -25,10 +25,10 @@ static char *beside;               /* folder of the study, NULL: none */
 
 /* ---- names ---- */
 
-static bool scene_file_ends(const char *s, size_t n)
+static bool scene_file_ends(const char *text, size_t n)
 {
-  return (n > 5 && strncmp(s + n - 5, ".yaml", 5) == 0) ||
-         (n > 4 && strncmp(s + n - 4, ".yml", 4) == 0) || perp_import_ends(s, n);
+  return (n > 5 && strncmp(text + n - 5, ".yaml", 5) == 0) ||
+         (n > 4 && strncmp(text + n - 4, ".yml", 4) == 0) || perp_import_ends(text, n);
 }
 
 /* Length of the name of a file that a text begins with, behind which options may stand; 0: none. */
@@ -53,11 +53,11 @@ bool perp_scene_file_robot(const char *text)
 
 bool perp_scene_file_is(const char *text)
 {
-  for (const char *s = text; s != NULL; s = strchr(s, '\n')) {
-    s += *s == '\n';
-    if (strncmp(s, "schema:", 7) != 0) continue;
-    s += 7 + strspn(s + 7, " \t\"'");
-    return strncmp(s, "perp-scene/", 11) == 0;
+  for (const char *at = text; at != NULL; at = strchr(at, '\n')) {
+    at += *at == '\n';
+    if (strncmp(at, "schema:", 7) != 0) continue;
+    at += 7 + strspn(at + 7, " \t\"'");
+    return strncmp(at, "perp-scene/", 11) == 0;
   }
   return false;
 }
@@ -99,13 +99,13 @@ static void scene_file_packages(const char *study, int *why)
                                : perp_xstrdup(".");
   char *kept = perp_xprintf("%s/scenes/packages", folder), *list = scene_file_kept(kept, why), *bad;
   perp_text path = { 0 };
-  for (char *s = list; s != NULL && *s != '\0'; s += *s == '\n') {
-    const int n = (int)strcspn(s, "\n");
-    char *dir = perp_xprintf("%s/scenes/%.*s", folder, n, s);
+  for (char *at = list; at != NULL && *at != '\0'; at += *at == '\n') {
+    const int n = (int)strcspn(at, "\n");
+    char *dir = perp_xprintf("%s/scenes/%.*s", folder, n, at);
     if (strstr(dir + strlen(folder), "..") == NULL && perp_exists(dir))
       perp_text_add(&path, "%s%s", path.n > 0 ? ":" : "", dir);
     free(dir);
-    s += n;
+    at += n;
   }
   if (path.n > 0 && before != NULL) perp_text_add(&path, ":%s", before);
   if (path.n > 0 && !perp_import_package_path(path.s, &bad)) free(bad);
@@ -163,10 +163,10 @@ static char *scene_file_place(const char *name, bool *example)
 /* Lines of what an import has lost, for people. */
 static void scene_file_say(const char *path, const char *lines)
 {
-  for (const char *s = lines; *s != '\0'; s += *s == '\n') {
-    const int n = (int)strcspn(s, "\n");
-    perp_say("%s: %.*s", path, n, s);
-    s += n;
+  for (const char *at = lines; *at != '\0'; at += *at == '\n') {
+    const int n = (int)strcspn(at, "\n");
+    perp_say("%s: %.*s", path, n, at);
+    at += n;
   }
 }
 
@@ -200,10 +200,10 @@ static struct figure {
 
 static double scene_file_option(const perp_scene_file *file, const void *opts, const char *key)
 {
-  for (int i = 0; i < file->n_options; i++)
-    if (strcmp(file->options[i].key, key) == 0) {
-      const void *at = (const char *)opts + file->options[i].offset;
-      return file->options[i].type == PERP_OPT_INT ? *(const int *)at : *(const double *)at;
+  for (int option = 0; option < file->n_options; option++)
+    if (strcmp(file->options[option].key, key) == 0) {
+      const void *at = (const char *)opts + file->options[option].offset;
+      return file->options[option].type == PERP_OPT_INT ? *(const int *)at : *(const double *)at;
     }
   return 0;
 }
@@ -212,26 +212,26 @@ static perp_scene_file *scene_file_figure_of(perp_ctx *ctx, perp_diag *diag,
                                              const perp_scene_file *file,
                                              const perp_skeleton_options *options)
 {
-  for (struct figure *f = figures; f != NULL; f = f->next)
-    if (strcmp(f->name, file->name) == 0 && f->options.start == options->start &&
-        f->options.end == options->end && f->options.frame_time == options->frame_time)
-      return &f->file;
-  struct figure *f = perp_xalloc(1, sizeof *f);
+  for (struct figure *figure = figures; figure != NULL; figure = figure->next)
+    if (strcmp(figure->name, file->name) == 0 && figure->options.start == options->start &&
+        figure->options.end == options->end && figure->options.frame_time == options->frame_time)
+      return &figure->file;
+  struct figure *figure = perp_xalloc(1, sizeof *figure);
   perp_import import;
   const char *path = file->path;
   if (!perp_import_skeleton(diag, NULL, path, options, true, &import) ||
-      !scene_file_imported(ctx, path, diag, &import, &f->file)) {
-    perp_pool_free(&f->file.pool);
-    free(f);
+      !scene_file_imported(ctx, path, diag, &import, &figure->file)) {
+    perp_pool_free(&figure->file.pool);
+    free(figure);
     return NULL;
   }
-  f->file.folder = file->folder;
-  f->file.name = file->name;
-  f->name = perp_xstrdup(file->name);
-  f->options = *options;
-  f->next = figures;
-  figures = f;
-  return &f->file;
+  figure->file.folder = file->folder;
+  figure->file.name = file->name;
+  figure->name = perp_xstrdup(file->name);
+  figure->options = *options;
+  figure->next = figures;
+  figures = figure;
+  return &figure->file;
 }
 
 static const perp_scene_file *scene_file_figure(perp_ctx *ctx, perp_diag *diag,
@@ -413,10 +413,10 @@ static void scene_file_common(const char *a, const char *b, size_t *n)
 static perp_status scene_file_no_link(perp_ctx *ctx, char *to, size_t from)
 {
   struct stat st;
-  for (char *s = to + from; (s = strchr(s, '/')) != NULL; s++) {
-    *s = '\0';
+  for (char *at = to + from; (at = strchr(at, '/')) != NULL; at++) {
+    *at = '\0';
     const bool link = lstat(to, &st) == 0 && S_ISLNK(st.st_mode);
-    *s = '/';
+    *at = '/';
     if (link)
       return PERP_FAIL(ctx, PERP_ERR_IO,
                        "the path to %s has a symbolic link: nothing is written through it", to);

@@ -173,11 +173,11 @@ void perp_scene_add_shapes(perp_scene_reader *reader, perp_model *model)
   (void)model;
   perp_entries(reader, perp_tree_get(reader->root, "shapes"), "shapes", shapes_entry, NULL);
   for (int i = 0; i < reader->bodies.n && reader->diag->errors == 0; i++)
-    for (int k = 0; k < reader->body[i].n_shapes; k++) {
-      perp_shape_def *def = &reader->body[i].shape[k];
+    for (int shape = 0; shape < reader->body[i].n_shapes; shape++) {
+      perp_shape_def *def = &reader->body[i].shape[shape];
       def->body = i;
       if (def->name == NULL) def->name = reader->body[i].def.name;
-      if (!shapes_add(reader, def, reader->body[i].shape_at[k])) return;
+      if (!shapes_add(reader, def, reader->body[i].shape_at[shape])) return;
     }
 }
 
@@ -235,7 +235,7 @@ static bool shapes_polygon(perp_scene_reader *reader, const perp_node *at,
     PERP_SCENE_WRONG(reader, at, "a polygon needs at least three vertices, counter-clockwise");
     return false;
   }
-  for (int i = 0; i < 2 * def->n_vertices; i++) v[i] -= centroid[i % 2];
+  for (int vertex = 0; vertex < 2 * def->n_vertices; vertex++) v[vertex] -= centroid[vertex % 2];
   const double m = mass > 0 ? mass : density * area, I = m * polar / area;
   *out = (perp_mass){ m, { I, 0, 0, 0, I, 0, 0, 0, I } };
   return true;
@@ -266,7 +266,7 @@ static bool shapes_polytope(perp_scene_reader *reader, const perp_node *at,
   const double scale = mass > 0 ? mass / out->mass : 1;
   for (int i = 0; i < 9; i++) out->inertia[i] *= scale;
   if (mass > 0) out->mass = mass;
-  for (int i = 0; i < 3 * def->n_vertices; i++) v[i] -= centroid[i % 3];
+  for (int vertex = 0; vertex < 3 * def->n_vertices; vertex++) v[vertex] -= centroid[vertex % 3];
   return true;
 }
 

@@ -63,21 +63,21 @@ void perp_scene_shipped_need(const perp_desc *desc)
 {
   const int i = shipped_index(desc);
   if (i < 0 || text[i] != NULL) return;
-  perp_scene_file *f = &file[i];
+  perp_scene_file *scene_file = &file[i];
   perp_diag diag = { 0 };
   perp_ctx ctx;
   perp_ctx_init(&ctx);
-  text[i] = shipped_text(&f->pool, i);
-  const char *shown = perp_pool_printf(&f->pool, "%s.yaml", shipped_names[i]);
-  if (perp_scene_file_read(&ctx, &diag, shown, text[i], strlen(text[i]), f)) {
+  text[i] = shipped_text(&scene_file->pool, i);
+  const char *shown = perp_pool_printf(&scene_file->pool, "%s.yaml", shipped_names[i]);
+  if (perp_scene_file_read(&ctx, &diag, shown, text[i], strlen(text[i]), scene_file)) {
     perp_diag_free(&diag);
-    perp_scene_file_describe(f, shipped_names[i]);
+    perp_scene_file_describe(scene_file, shipped_names[i]);
     return;
   }
   perp_scene_file_refuse(&ctx, &diag, PERP_ERR_FORMAT);
-  f->desc.build_from = shipped_broken;
-  f->desc.data = perp_pool_strdup(&f->pool, ctx.msg);
-  f->desc.d.summary = f->desc.d.reference = f->desc.data;
+  scene_file->desc.build_from = shipped_broken;
+  scene_file->desc.data = perp_pool_strdup(&scene_file->pool, ctx.msg);
+  scene_file->desc.d.summary = scene_file->desc.d.reference = scene_file->desc.data;
 }
 
 char *perp_scene_shipped_path(const perp_desc *desc)

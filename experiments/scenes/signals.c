@@ -46,8 +46,8 @@ static void signals_at(const void *user, double t, double y[3])
 
 static void signals_destroy(void *user)
 {
-  struct function *f = user;
-  perp_pool pool = f->pool;
+  struct function *function = user;
+  perp_pool pool = function->pool;
   perp_pool_free(&pool);
 }
 
@@ -58,11 +58,11 @@ static bool signals_mentions(const perp_scene_reader *reader, const char *text)
 {
   for (int i = 0; i < reader->values.n; i++)
     if (strcmp(reader->values.column[i].name, "t") == 0) return false;
-  for (const char *s = text; *s != '\0';) {
+  for (const char *at = text; *at != '\0';) {
     size_t n = 0;
-    while (isalnum((unsigned char)s[n]) || s[n] == '_') n++;
-    if (n == 1 && *s == 't') return true;
-    s += n > 0 ? n : 1;
+    while (isalnum((unsigned char)at[n]) || at[n] == '_') n++;
+    if (n == 1 && *at == 't') return true;
+    at += n > 0 ? n : 1;
   }
   return false;
 }
@@ -80,7 +80,7 @@ static bool signals_function(perp_scene_reader *reader, const perp_node *node, c
                              bool plain, double *x, perp_signal_ref *signal)
 {
   perp_pool pool = { 0 };
-  struct function *f = perp_pool_alloc(&pool, 1, sizeof *f);
+  struct function *function = perp_pool_alloc(&pool, 1, sizeof *function);
   const int known = reader->values.n;
   bool good = perp_values_add(&reader->values, node, "t", plain ? "" : "s",
                               (perp_value){ PERP_VALUE_NUMBER, 0, NULL }, NULL);
@@ -88,34 +88,34 @@ static bool signals_function(perp_scene_reader *reader, const perp_node *node, c
     perp_pool_free(&pool);
     return false;
   }
-  f->pool = pool;
-  f->t = known;
-  f->ctx = *reader->ctx;
+  function->pool = pool;
+  function->t = known;
+  function->ctx = *reader->ctx;
   /* what is read here outlives the reader */
   perp_values values = reader->values;
-  values.pool = &f->pool;
+  values.pool = &function->pool;
   values.kept = NULL;
   values.n_kept = values.n_slots = 0;
-  f->n = values.n;
-  f->value = perp_pool_alloc(&f->pool, (size_t)values.n, sizeof *f->value);
-  memcpy(f->value, values.value, (size_t)values.n * sizeof *f->value);
-  f->e = perp_values_expression(&values, node, plain ? NULL : unit);
+  function->n = values.n;
+  function->value = perp_pool_alloc(&function->pool, (size_t)values.n, sizeof *function->value);
+  memcpy(function->value, values.value, (size_t)values.n * sizeof *function->value);
+  function->e = perp_values_expression(&values, node, plain ? NULL : unit);
   perp_values_drop(&reader->values, known);
   double y[3] = { 0 };
-  const bool moves = f->e != NULL && perp_expr_mentions(f->e, f->t);
-  if (f->e != NULL) signals_at(f, 0, y);
-  good = f->e != NULL;
+  const bool moves = function->e != NULL && perp_expr_mentions(function->e, function->t);
+  if (function->e != NULL) signals_at(function, 0, y);
+  good = function->e != NULL;
   if (good && !isfinite(y[0])) {
     PERP_SCENE_WRONG(reader, node, "the value at t = 0 is not finite");
     good = false;
   }
   if (!good || !moves) { /* if(t < 0 s ...) in a text that names t in quotes only, say */
     *x = y[0];
-    signals_destroy(f);
+    signals_destroy(function);
     return good;
   }
-  struct moment now = { f, 0 };
-  const perp_scope scope = { .ctx = &f->ctx,
+  struct moment now = { function, 0 };
+  const perp_scope scope = { .ctx = &function->ctx,
                              .columns = values.column,
                              .n_columns = values.n,
                              .arithmetic = true,
@@ -123,15 +123,15 @@ static bool signals_function(perp_scene_reader *reader, const perp_node *node, c
                              .value = signals_value,
                              .user = &now };
   perp_text text = { 0 };
-  perp_expr_write(f->e, &scope, f->t, &text);
+  perp_expr_write(function->e, &scope, function->t, &text);
   const perp_signal_def def = { .kind = PERP_SIGNAL_FUNCTION,
                                 .of = signals_at,
-                                .user = f,
+                                .user = function,
                                 .destroy = signals_destroy,
                                 .text = text.s };
   good = signals_add(reader, node, &def, signal);
   perp_text_free(&text);
-  if (!good) signals_destroy(f);
+  if (!good) signals_destroy(function);
   return good;
 }
 
@@ -330,9 +330,9 @@ void perp_scene_read_motions(perp_scene_reader *reader)
 
 void perp_scene_add_motions(perp_scene_reader *reader, perp_model *model)
 {
-  for (int i = 0; i < reader->n_motions; i++)
-    if (perp_model_add_motion(reader->ctx, model, &reader->motion[i], NULL) != PERP_OK) {
-      perp_scene_refused(reader, reader->motion_at[i]);
+  for (int motion = 0; motion < reader->n_motions; motion++)
+    if (perp_model_add_motion(reader->ctx, model, &reader->motion[motion], NULL) != PERP_OK) {
+      perp_scene_refused(reader, reader->motion_at[motion]);
       return;
     }
 }

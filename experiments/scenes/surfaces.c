@@ -21,50 +21,50 @@ struct triangle_list {
 };
 
 static void surfaces_triangle(perp_scene_reader *reader, const perp_node *node,
-                              struct triangle_list *l)
+                              struct triangle_list *list)
 {
   if (node->type != PERP_NODE_LIST || node->n != 3) {
     PERP_SCENE_WRONG(reader, node, "a triangle must be a list of three vertices, numbered from 0");
-    l->good = false;
+    list->good = false;
     return;
   }
-  l->t = perp_pool_grown(reader->pool, l->t, l->n, 3 * sizeof *l->t);
-  for (int k = 0; k < 3 && l->good; k++)
-    l->good = perp_values_whole(&reader->values, node->item[k], 0, l->n_vertices - 1,
-                                &l->t[3 * l->n + k]);
-  if (l->good) l->n++;
+  list->t = perp_pool_grown(reader->pool, list->t, list->n, 3 * sizeof *list->t);
+  for (int k = 0; k < 3 && list->good; k++)
+    list->good = perp_values_whole(&reader->values, node->item[k], 0, list->n_vertices - 1,
+                                   &list->t[3 * list->n + k]);
+  if (list->good) list->n++;
 }
 
 static void surfaces_triangle_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   static const perp_key keys[] = { PERP_KEY_SPECIAL("triangle"), PERP_KEYS_ENTRY, PERP_KEYS_END };
-  struct triangle_list *l = user;
+  struct triangle_list *list = user;
   const perp_node *triangle = perp_tree_get(entry, "triangle");
-  l->good = l->good && perp_keys_read(reader, entry, "triangles", keys, NULL);
-  if (triangle != NULL && l->good) surfaces_triangle(reader, triangle, l);
+  list->good = list->good && perp_keys_read(reader, entry, "triangles", keys, NULL);
+  if (triangle != NULL && list->good) surfaces_triangle(reader, triangle, list);
   if (triangle != NULL) return;
   PERP_SCENE_WRONG(reader, entry, "'triangle' is missing here");
-  l->good = false;
+  list->good = false;
 }
 
 int *perp_scene_triangles(perp_scene_reader *reader, const perp_node *given, int n_vertices, int *n)
 {
-  struct triangle_list l = { .n_vertices = n_vertices, .good = true };
+  struct triangle_list list = { .n_vertices = n_vertices, .good = true };
   *n = 0;
   if (given->type != PERP_NODE_LIST) {
     PERP_SCENE_WRONG(reader, given, "a list of triangles is required here");
     return NULL;
   }
-  l.t = perp_pool_grown(reader->pool, NULL, 0, 3 * sizeof *l.t);
+  list.t = perp_pool_grown(reader->pool, NULL, 0, 3 * sizeof *list.t);
   const int errors = reader->diag->errors;
-  for (int i = 0; i < given->n && l.good; i++)
+  for (int i = 0; i < given->n && list.good; i++)
     if (given->item[i]->type == PERP_NODE_MAP)
-      perp_entry(reader, given->item[i], surfaces_triangle_entry, &l);
+      perp_entry(reader, given->item[i], surfaces_triangle_entry, &list);
     else
-      surfaces_triangle(reader, given->item[i], &l);
-  if (!l.good || reader->diag->errors != errors) return NULL;
-  *n = l.n;
-  return l.t;
+      surfaces_triangle(reader, given->item[i], &list);
+  if (!list.good || reader->diag->errors != errors) return NULL;
+  *n = list.n;
+  return list.t;
 }
 
 /* ---- heights ---- */
@@ -76,98 +76,101 @@ struct height_list {
 };
 
 static void surfaces_push(perp_scene_reader *reader, const perp_node *at, double h,
-                          struct height_list *l)
+                          struct height_list *list)
 {
-  if (l->n == MOST_HEIGHTS) {
+  if (list->n == MOST_HEIGHTS) {
     PERP_SCENE_WRONG(reader, at, "the field has more than %d heights, which is the limit",
                      MOST_HEIGHTS);
-    l->good = false;
+    list->good = false;
     return;
   }
-  l->h = perp_pool_grown(reader->pool, l->h, l->n, sizeof *l->h);
-  l->h[l->n++] = h;
+  list->h = perp_pool_grown(reader->pool, list->h, list->n, sizeof *list->h);
+  list->h[list->n++] = h;
 }
 
 static void surfaces_height_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   static const perp_key keys[] = { PERP_KEY_SPECIAL("height"), PERP_KEYS_ENTRY, PERP_KEYS_END };
-  struct height_list *l = user;
+  struct height_list *list = user;
   const perp_node *height = perp_tree_get(entry, "height");
   double h;
-  l->good = l->good && perp_keys_read(reader, entry, "heights", keys, NULL);
+  list->good = list->good && perp_keys_read(reader, entry, "heights", keys, NULL);
   if (height == NULL) {
     PERP_SCENE_WRONG(reader, entry, "'height' is missing here");
-    l->good = false;
+    list->good = false;
   }
-  if (l->good) l->good = perp_values_number(&reader->values, height, "m", &h);
-  if (l->good) surfaces_push(reader, height, h, l);
+  if (list->good) list->good = perp_values_number(&reader->values, height, "m", &h);
+  if (list->good) surfaces_push(reader, height, h, list);
 }
 
 static bool surfaces_row_length(perp_scene_reader *reader, const perp_node *at, int line, int n,
-                                struct height_list *l)
+                                struct height_list *list)
 {
-  if (l->row == 0) l->row = n;
-  if (n == l->row && n >= 2) return true;
+  if (list->row == 0) list->row = n;
+  if (n == list->row && n >= 2) return true;
   perp_diag_error(reader->diag, at, 0, "rows run along x and all have the same number of heights",
-                  "row %d has %d heights, but the first row has %d", line, n, l->row);
-  return l->good = false;
+                  "row %d has %d heights, but the first row has %d", line, n, list->row);
+  return list->good = false;
 }
 
 /* rows of numbers, or what one formula makes with `repeat` */
 static void surfaces_heights(perp_scene_reader *reader, const perp_node *given,
-                             struct height_list *l)
+                             struct height_list *list)
 {
   if (given->type == PERP_NODE_MAP) {
-    perp_entry(reader, given, surfaces_height_entry, l);
+    perp_entry(reader, given, surfaces_height_entry, list);
     return;
   }
-  for (int j = 0; j < given->n && l->good; j++) {
+  for (int j = 0; j < given->n && list->good; j++) {
     const perp_node *row = given->item[j];
     double h;
     if (row->type != PERP_NODE_LIST) {
       perp_diag_error(reader->diag, row, 0,
                       "[[0, 0.1], [0, 0.2]], or { repeat: { j: 0..9, i: 0..9 }, height: ... }",
                       "heights must be a list of rows, which are lists of numbers");
-      l->good = false;
+      list->good = false;
       return;
     }
-    if (!surfaces_row_length(reader, row, j, row->n, l)) return;
-    for (int i = 0; i < row->n && l->good; i++) {
-      l->good = perp_values_number(&reader->values, row->item[i], "m", &h);
-      if (l->good) surfaces_push(reader, row->item[i], h, l);
+    if (!surfaces_row_length(reader, row, j, row->n, list)) return;
+    for (int i = 0; i < row->n && list->good; i++) {
+      list->good = perp_values_number(&reader->values, row->item[i], "m", &h);
+      if (list->good) surfaces_push(reader, row->item[i], h, list);
     }
   }
 }
 
 /* rows of a table: numbers in m, with commas, semicolons or blanks between them; # begins a comment
  */
-static void surfaces_table(perp_scene_reader *reader, const perp_node *file, struct height_list *l)
+static void surfaces_table(perp_scene_reader *reader, const perp_node *file,
+                           struct height_list *list)
 {
   const char *path = perp_scene_path(reader, file), *why;
   size_t size;
   char *bytes = path != NULL ? perp_read_input(path, &size, &why) : NULL;
-  l->good = bytes != NULL;
+  list->good = bytes != NULL;
   if (path != NULL && bytes == NULL)
     PERP_SCENE_WRONG(reader, file, "cannot read %s: %s", path, why);
   int number = 0;
-  for (char *line = bytes, *next; line != NULL && l->good; line = next) {
-    const int before = l->n;
+  for (char *line = bytes, *next; line != NULL && list->good; line = next) {
+    const int before = list->n;
     next = strchr(line, '\n');
     if (next != NULL) *next++ = '\0';
     number++;
     line[strcspn(line, "#\r")] = '\0';
-    for (char *s = line + strspn(line, " \t,;"); *s != '\0' && l->good;) {
+    for (char *at = line + strspn(line, " \t,;"); *at != '\0' && list->good;) {
       double h;
-      char *end = (char *)(uintptr_t)perp_real_at(s, &h);
+      char *end = (char *)(uintptr_t)perp_real_at(at, &h);
       if (end == NULL || !isfinite(h)) {
-        PERP_SCENE_WRONG(reader, file, "%s:%d: a number is required: got '%.20s'", path, number, s);
-        l->good = false;
+        PERP_SCENE_WRONG(reader, file, "%s:%d: a number is required: got '%.20s'", path, number,
+                         at);
+        list->good = false;
         break;
       }
-      surfaces_push(reader, file, h, l);
-      s = end + strspn(end, " \t,;");
+      surfaces_push(reader, file, h, list);
+      at = end + strspn(end, " \t,;");
     }
-    if (l->good && l->n > before) surfaces_row_length(reader, file, number, l->n - before, l);
+    if (list->good && list->n > before)
+      surfaces_row_length(reader, file, number, list->n - before, list);
   }
   free(bytes);
 }
@@ -176,7 +179,7 @@ static bool surfaces_field(perp_scene_reader *reader, const perp_node *node, per
 {
   const perp_node *heights = perp_tree_get(node, "heights"), *file = perp_tree_get(node, "file"),
                   *grid = perp_tree_get(node, "grid");
-  struct height_list l = { .good = true };
+  struct height_list list = { .good = true };
   if ((heights == NULL) == (file == NULL)) {
     perp_diag_error(reader->diag, file != NULL ? file : node, 0,
                     "heights: [[...], [...]], or file: bumps.csv",
@@ -188,11 +191,11 @@ static bool surfaces_field(perp_scene_reader *reader, const perp_node *node, per
     return false;
   }
   if (file != NULL)
-    surfaces_table(reader, file, &l);
+    surfaces_table(reader, file, &list);
   else
-    surfaces_heights(reader, heights, &l);
-  if (!l.good) return false;
-  if (l.row > 0) def->grid[0] = l.row, def->grid[1] = l.n / l.row;
+    surfaces_heights(reader, heights, &list);
+  if (!list.good) return false;
+  if (list.row > 0) def->grid[0] = list.row, def->grid[1] = list.n / list.row;
   for (int k = 0; grid != NULL && k < 2; k++) {
     int given;
     if (grid->type != PERP_NODE_LIST || grid->n != 2) {
@@ -200,26 +203,26 @@ static bool surfaces_field(perp_scene_reader *reader, const perp_node *node, per
       return false;
     }
     if (!perp_values_whole(&reader->values, grid->item[k], 2, MOST_HEIGHTS, &given)) return false;
-    if (l.row > 0 && given != def->grid[k]) {
+    if (list.row > 0 && given != def->grid[k]) {
       PERP_SCENE_WRONG(reader, grid, "the heights form a grid of %d x %d points", def->grid[0],
                        def->grid[1]);
       return false;
     }
     def->grid[k] = given;
   }
-  if (l.row == 0 && grid == NULL) {
+  if (list.row == 0 && grid == NULL) {
     perp_diag_error(reader->diag, node, 0, "grid: [points along x, points along y]",
                     "'grid' is missing here: heights that are not in rows need it");
     return false;
   }
-  if ((int64_t)def->grid[0] * def->grid[1] != l.n) {
+  if ((int64_t)def->grid[0] * def->grid[1] != list.n) {
     perp_diag_error(reader->diag, grid, 0,
                     "repeat: { j: 0..ny-1, i: 0..nx-1 }: the last index runs along x",
                     "a grid of %d x %d points needs %lld heights: got %d", def->grid[0],
-                    def->grid[1], (long long)def->grid[0] * def->grid[1], l.n);
+                    def->grid[1], (long long)def->grid[0] * def->grid[1], list.n);
     return false;
   }
-  def->heights = l.h;
+  def->heights = list.h;
   return true;
 }
 

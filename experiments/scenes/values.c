@@ -42,14 +42,14 @@ void perp_values_init(perp_values *values, perp_ctx *ctx, perp_diag *diag, perp_
   perp_values_add(values, NULL, "pi", "", (perp_value){ PERP_VALUE_NUMBER, M_PI, NULL }, NULL);
 }
 
-static bool values_name(const char *s)
+static bool values_name(const char *text)
 {
   static const char *const words[] = { "and", "or", "not", "in", "inf", "true", "false", "world" };
-  if (!isalpha((unsigned char)s[0])) return false;
+  if (!isalpha((unsigned char)text[0])) return false;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strcmp(words[i], s) == 0) return false;
-  for (; *s != '\0'; s++)
-    if (!isalnum((unsigned char)*s) && *s != '_') return false;
+    if (strcmp(words[i], text) == 0) return false;
+  for (; *text != '\0'; text++)
+    if (!isalnum((unsigned char)*text) && *text != '_') return false;
   return true;
 }
 
@@ -113,12 +113,14 @@ void perp_values_drop(perp_values *values, int n)
 /* ---- expressions that were read before ---- */
 
 static struct perp_values_kept *values_slot(struct perp_values_kept *kept, int slots,
-                                            const struct perp_values_kept *k)
+                                            const struct perp_values_kept *values_kept)
 {
-  const uint64_t key[] = { (uint64_t)(uintptr_t)k->node, (uint64_t)k->offset, k->shape };
+  const uint64_t key[] = { (uint64_t)(uintptr_t)values_kept->node, (uint64_t)values_kept->offset,
+                           values_kept->shape };
   uint64_t at = perp_hash64(key, sizeof key, 0) & (uint64_t)(slots - 1);
-  while (kept[at].node != NULL && (kept[at].node != k->node || kept[at].offset != k->offset ||
-                                   kept[at].shape != k->shape || kept[at].unit != k->unit))
+  while (kept[at].node != NULL &&
+         (kept[at].node != values_kept->node || kept[at].offset != values_kept->offset ||
+          kept[at].shape != values_kept->shape || kept[at].unit != values_kept->unit))
     at = (at + 1) & (uint64_t)(slots - 1);
   return &kept[at];
 }
@@ -128,16 +130,17 @@ static perp_expr *values_read(perp_values *values, const perp_node *node, int of
                               const char *text, const char *unit, bool condition)
 {
   static const char *const whether = "condition"; /* in the place of a unit */
-  struct perp_values_kept k = { node, offset, values->shape[values->n - 1],
-                                condition ? whether : unit, NULL };
+  struct perp_values_kept values_kept = { node, offset, values->shape[values->n - 1],
+                                          condition ? whether : unit, NULL };
   if (values->n_slots > 0) {
-    const struct perp_values_kept *known = values_slot(values->kept, values->n_slots, &k);
+    const struct perp_values_kept *known = values_slot(values->kept, values->n_slots, &values_kept);
     if (known->node != NULL) return known->e;
   }
   perp_expr_error error;
   const perp_scope scope = perp_values_scope(values);
-  k.e = perp_expr_parse(values->pool, &scope, text, &error);
-  if (k.e == NULL || (!condition && !perp_expr_fits(k.e, &scope, unit, &error))) {
+  values_kept.e = perp_expr_parse(values->pool, &scope, text, &error);
+  if (values_kept.e == NULL ||
+      (!condition && !perp_expr_fits(values_kept.e, &scope, unit, &error))) {
     perp_diag_error(values->diag, node, offset + error.offset,
                     error.hint[0] != '\0' ? error.hint : NULL, "%s", error.message);
     return NULL;
@@ -145,15 +148,15 @@ static perp_expr *values_read(perp_values *values, const perp_node *node, int of
   if (2 * values->n_kept >= values->n_slots) {
     const int slots = values->n_slots > 0 ? 2 * values->n_slots : 64;
     struct perp_values_kept *kept = perp_pool_alloc(values->pool, (size_t)slots, sizeof *kept);
-    for (int i = 0; i < values->n_slots; i++)
-      if (values->kept[i].node != NULL)
-        *values_slot(kept, slots, &values->kept[i]) = values->kept[i];
+    for (int slot = 0; slot < values->n_slots; slot++)
+      if (values->kept[slot].node != NULL)
+        *values_slot(kept, slots, &values->kept[slot]) = values->kept[slot];
     values->kept = kept;
     values->n_slots = slots;
   }
-  *values_slot(values->kept, values->n_slots, &k) = k;
+  *values_slot(values->kept, values->n_slots, &values_kept) = values_kept;
   values->n_kept++;
-  return k.e;
+  return values_kept.e;
 }
 
 static bool values_scalar(perp_values *values, const perp_node *node, const char *what)
@@ -177,10 +180,10 @@ static bool values_compute(perp_values *values, const perp_node *node, int offse
   return false;
 }
 
-static bool values_nan(const char *s)
+static bool values_nan(const char *text)
 {
-  if (*s == '+' || *s == '-' || *s == '.') s++;
-  return strcasecmp(s, "nan") == 0;
+  if (*text == '+' || *text == '-' || *text == '.') text++;
+  return strcasecmp(text, "nan") == 0;
 }
 
 bool perp_values_number(perp_values *values, const perp_node *node, const char *unit, double *x)
@@ -231,10 +234,10 @@ bool perp_values_true(perp_values *values, const perp_node *node, bool *x)
 }
 
 /* The place of ".." outside of parentheses, -1: none. */
-static int values_dots(const char *s)
+static int values_dots(const char *text)
 {
-  const char *dots = strstr(s, "..");
-  return dots != NULL ? (int)(dots - s) : -1;
+  const char *dots = strstr(text, "..");
+  return dots != NULL ? (int)(dots - text) : -1;
 }
 
 bool perp_values_range(perp_values *values, const perp_node *node, double *first, double *last)

@@ -38,21 +38,22 @@ static const perp_opt no_options[] = { PERP_OPTIONS_END };
 static void session_force_of(const void *opts, int dim, int n, const perp_body_state *body,
                              double t, double *f)
 {
-  const session_force *o = opts;
-  const perp_session_request *r = &o->s->request;
+  const session_force *force = opts;
+  const perp_session_request *request = &force->s->request;
   (void)dim;
   (void)n;
-  if (o->called) r->force(r->user, o->body, t, body, f);
-  if (o->s->face.push != NULL)
-    for (int i = 0; i < 6; i++) f[i] += o->s->face.push[6 * o->body + i];
-  for (int i = 3; i < 6 && o->particle; i++) f[i] = 0;
+  if (force->called) request->force(request->user, force->body, t, body, f);
+  if (force->s->face.push != NULL)
+    for (int i = 0; i < 6; i++) f[i] += force->s->face.push[6 * force->body + i];
+  for (int i = 3; i < 6 && force->particle; i++) f[i] = 0;
 }
 
 static unsigned session_force_promises(const void *opts)
 {
-  const session_force *o = opts;
+  const session_force *force = opts;
   return PERP_FORCE_IN_SPACE | PERP_FORCE_IN_PLANE | PERP_FORCE_NEEDS_TIME |
-         (o->called ? PERP_FORCE_NEEDS_VELOCITY : 0) | (o->particle ? PERP_FORCE_AT_CENTRES : 0);
+         (force->called ? PERP_FORCE_NEEDS_VELOCITY : 0) |
+         (force->particle ? PERP_FORCE_AT_CENTRES : 0);
 }
 
 static void session_force_flat(const void *opts, int dim, int n, const perp_body_state *body,
@@ -84,14 +85,15 @@ static const perp_force_desc session_called = {
 
 static perp_status session_extend(perp_ctx *ctx, void *user, perp_model *model)
 {
-  session *s = user;
-  for (int i = 0; i < s->face.bodies; i++) {
+  session *work = user;
+  for (int body = 0; body < work->face.bodies; body++) {
     perp_force_def def;
-    const session_force opts = { s, i, s->request.forced != NULL && s->request.forced[i],
-                                 perp_model_body(s->scene.model, i)->particle };
-    if (!opts.called && !s->request.pushed) continue;
-    PERP_TRY(perp_force_define(ctx, opts.called ? &session_called : &session_pushed, &opts, 1, &i,
-                               &def));
+    const session_force opts = { work, body,
+                                 work->request.forced != NULL && work->request.forced[body],
+                                 perp_model_body(work->scene.model, body)->particle };
+    if (!opts.called && !work->request.pushed) continue;
+    PERP_TRY(perp_force_define(ctx, opts.called ? &session_called : &session_pushed, &opts, 1,
+                               &body, &def));
     PERP_TRY(perp_model_add_force(ctx, model, &def));
   }
   return PERP_OK;
@@ -99,17 +101,17 @@ static perp_status session_extend(perp_ctx *ctx, void *user, perp_model *model)
 
 perp_status perp_session_push_joint(perp_session *face, int joint, double size)
 {
-  session *s = (session *)face;
-  const perp_model *model = s->scene.model;
+  session *work = (session *)face;
+  const perp_model *model = work->scene.model;
   if (face->push == NULL)
-    return PERP_FAIL(s->ctx, PERP_ERR_ARG, "forces on joints have to be requested at the start");
+    return PERP_FAIL(work->ctx, PERP_ERR_ARG, "forces on joints have to be requested at the start");
   if (joint < 0 || joint >= perp_model_joints(model))
-    return PERP_FAIL(s->ctx, PERP_ERR_ARG, "there is no joint %d: the scene has %d", joint,
+    return PERP_FAIL(work->ctx, PERP_ERR_ARG, "there is no joint %d: the scene has %d", joint,
                      perp_model_joints(model));
   const perp_joint_def *def = perp_model_joint(model, joint);
   const bool plane = face->dim == 2, slides = def->kind == PERP_JOINT_SLIDER;
   if (!slides && def->kind != PERP_JOINT_HINGE && !(plane && def->kind == PERP_JOINT_BALL))
-    return PERP_FAIL(s->ctx, PERP_ERR_ARG,
+    return PERP_FAIL(work->ctx, PERP_ERR_ARG,
                      "joint %d is a %s: only hinges and sliders have one axis; push its bodies",
                      joint, perp_joint_name(def));
   double axis[3] = { 0, 0, 1 }, R[9], length = 0, p[3] = { 0 };
@@ -148,92 +150,96 @@ perp_status perp_session_push_joint(perp_session *face, int joint, double size)
 
 /* ---- life ---- */
 
-static perp_status session_scene(perp_ctx *ctx, session *s, char name[PERP_SPEC_MAX])
+static perp_status session_scene(perp_ctx *ctx, session *work, char name[PERP_SPEC_MAX])
 {
-  const perp_session_request *r = &s->request;
-  if (r->scene == NULL || r->scene[0] == '\0')
+  const perp_session_request *request = &work->request;
+  if (request->scene == NULL || request->scene[0] == '\0')
     return PERP_FAIL(ctx, PERP_ERR_ARG, "no scene is specified");
-  if (r->text == NULL) {
+  if (request->text == NULL) {
     perp_spec spec = { 0 };
-    PERP_TRY(perp_spec_parse(ctx, PERP_KIND_scene, r->scene, &spec));
-    const perp_status status = perp_scene_create(ctx, &spec, &s->scene);
+    PERP_TRY(perp_spec_parse(ctx, PERP_KIND_scene, request->scene, &spec));
+    const perp_status status = perp_scene_create(ctx, &spec, &work->scene);
     snprintf(name, PERP_SPEC_MAX, "%s", spec.d->name);
     perp_spec_free(&spec);
     return status;
   }
   perp_diag diag = { 0 };
-  s->file = calloc(1, sizeof *s->file);
-  if (s->file == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a scene");
-  snprintf(name, PERP_SPEC_MAX, "%s", r->scene);
-  if (!perp_scene_file_read(ctx, &diag, r->scene, r->text, strlen(r->text), s->file))
+  work->file = calloc(1, sizeof *work->file);
+  if (work->file == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a scene");
+  snprintf(name, PERP_SPEC_MAX, "%s", request->scene);
+  if (!perp_scene_file_read(ctx, &diag, request->scene, request->text, strlen(request->text),
+                            work->file))
     return perp_scene_file_refuse(ctx, &diag, PERP_ERR_FORMAT);
-  perp_scene_file_describe(s->file, perp_pool_strdup(&s->file->pool, r->scene));
-  void *opts = calloc(1, s->file->desc.d.opts_size + 1);
+  perp_scene_file_describe(work->file, perp_pool_strdup(&work->file->pool, request->scene));
+  void *opts = calloc(1, work->file->desc.d.opts_size + 1);
   if (opts == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a scene");
-  perp_opts_default(&s->file->desc.d, opts);
-  const perp_status status = perp_scene_file_build(ctx, &diag, s->file, opts, &s->scene);
+  perp_opts_default(&work->file->desc.d, opts);
+  const perp_status status = perp_scene_file_build(ctx, &diag, work->file, opts, &work->scene);
   free(opts);
   if (status != PERP_OK) return perp_scene_file_refuse(ctx, &diag, status);
   perp_diag_free(&diag);
   return PERP_OK;
 }
 
-static perp_status session_arrays(perp_ctx *ctx, session *s)
+static perp_status session_arrays(perp_ctx *ctx, session *work)
 {
-  perp_session *f = &s->face;
-  const perp_model *model = s->scene.model;
-  f->nq = model != NULL ? perp_model_nq(model) : s->scene.ode->nq;
-  f->nv = model != NULL ? perp_model_nv(model) : s->scene.ode->nv;
+  perp_session *f = &work->face;
+  const perp_model *model = work->scene.model;
+  f->nq = model != NULL ? perp_model_nq(model) : work->scene.ode->nq;
+  f->nv = model != NULL ? perp_model_nv(model) : work->scene.ode->nv;
   f->dim = model != NULL ? perp_model_dim(model) : 0;
   f->bodies = model != NULL ? perp_model_bodies(model) : 0;
   f->joints = model != NULL ? perp_model_joints(model) : 0;
   f->drives = model != NULL ? perp_model_drives(model) : 0;
-  s->room = calloc(2 * (size_t)(f->nq + f->nv) + 6 * (size_t)f->bodies + 1, sizeof *s->room);
-  if (s->room == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a state");
-  f->q = s->room;
+  work->room = calloc(2 * (size_t)(f->nq + f->nv) + 6 * (size_t)f->bodies + 1, sizeof *work->room);
+  if (work->room == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a state");
+  f->q = work->room;
   f->v = f->q + f->nq;
   f->q_start = f->v + f->nv;
   f->v_start = f->q_start + f->nq;
-  f->push = s->request.pushed ? f->v_start + f->nv : NULL;
+  f->push = work->request.pushed ? f->v_start + f->nv : NULL;
   return PERP_OK;
 }
 
-static perp_status session_methods(perp_ctx *ctx, session *s, const char *name)
+static perp_status session_methods(perp_ctx *ctx, session *work, const char *name)
 {
-  const perp_session_request *r = &s->request;
-  const perp_request request = { .scene = r->scene,
-                                 .formulation = r->formulation,
-                                 .ode = r->ode,
-                                 .kkt = r->kkt,
-                                 .lcp = r->lcp,
-                                 .stab = r->stab,
-                                 .contact = r->contact,
-                                 .engine = r->engine,
-                                 .h = r->h,
-                                 .t_end = r->t_end };
+  const perp_session_request *session_request = &work->request;
+  const perp_request request = { .scene = session_request->scene,
+                                 .formulation = session_request->formulation,
+                                 .ode = session_request->ode,
+                                 .kkt = session_request->kkt,
+                                 .lcp = session_request->lcp,
+                                 .stab = session_request->stab,
+                                 .contact = session_request->contact,
+                                 .engine = session_request->engine,
+                                 .h = session_request->h,
+                                 .t_end = session_request->t_end };
   perp_result named = { 0 };
   bool adaptive;
-  if (!(r->h >= 0) || !isfinite(r->h))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "the step h must be positive: got %g s", r->h);
-  if (!(r->t_end >= 0) || !isfinite(r->t_end))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "the end t_end must be positive: got %g s", r->t_end);
-  PERP_TRY(perp_parts_read(ctx, &request, &s->scene, name, &s->parts, &adaptive));
-  PERP_TRY(perp_run_times(ctx, &request, &s->scene, adaptive, &s->face.h, &s->face.t_end));
-  perp_parts_write(&s->parts, &named);
+  if (!(session_request->h >= 0) || !isfinite(session_request->h))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the step h must be positive: got %g s",
+                     session_request->h);
+  if (!(session_request->t_end >= 0) || !isfinite(session_request->t_end))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the end t_end must be positive: got %g s",
+                     session_request->t_end);
+  PERP_TRY(perp_parts_read(ctx, &request, &work->scene, name, &work->parts, &adaptive));
+  PERP_TRY(perp_run_times(ctx, &request, &work->scene, adaptive, &work->face.h, &work->face.t_end));
+  perp_parts_write(&work->parts, &named);
   for (int i = 0; i < PERP_PARTS; i++)
-    snprintf(s->part[i], PERP_SPEC_MAX, "%s", perp_part_used(&named, i));
-  if (s->scene.model == NULL) {
-    if (r->pushed || r->forced != NULL)
+    snprintf(work->part[i], PERP_SPEC_MAX, "%s", perp_part_used(&named, i));
+  if (work->scene.model == NULL) {
+    if (session_request->pushed || session_request->forced != NULL)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "scene %s has no bodies that a force could act on", r->scene);
-    return perp_ode_create(ctx, &s->parts.ode, s->scene.ode, s->face.h, &s->ode);
+                       "scene %s has no bodies that a force could act on", session_request->scene);
+    return perp_ode_create(ctx, &work->parts.ode, work->scene.ode, work->face.h, &work->ode);
   }
-  s->model = s->scene.model;
-  if (r->pushed || r->forced != NULL) {
-    PERP_TRY(perp_equivalent_extended(ctx, s->scene.model, session_extend, s, &s->extended));
-    s->model = perp_equivalent_model(s->extended);
+  work->model = work->scene.model;
+  if (session_request->pushed || session_request->forced != NULL) {
+    PERP_TRY(
+        perp_equivalent_extended(ctx, work->scene.model, session_extend, work, &work->extended));
+    work->model = perp_equivalent_model(work->extended);
   }
-  return perp_sim_create(ctx, s->model, &s->parts, s->face.h, &s->sim);
+  return perp_sim_create(ctx, work->model, &work->parts, work->face.h, &work->sim);
 }
 
 static double session_largest(int n, const double *x)
@@ -244,32 +250,32 @@ static double session_largest(int n, const double *x)
 }
 
 /* The state that the methods have reached, for the caller. */
-static void session_read(session *s)
+static void session_read(session *work)
 {
-  perp_session *f = &s->face;
+  perp_session *f = &work->face;
   const double *q, *v;
-  if (s->sim != NULL)
-    perp_sim_state(s->sim, &f->t, &q, &v);
+  if (work->sim != NULL)
+    perp_sim_state(work->sim, &f->t, &q, &v);
   else {
-    f->t = perp_ode_time(s->ode);
-    q = perp_ode_q(s->ode);
-    v = perp_ode_v(s->ode);
+    f->t = perp_ode_time(work->ode);
+    q = perp_ode_q(work->ode);
+    v = perp_ode_v(work->ode);
   }
   memcpy(f->q, q, (size_t)f->nq * sizeof *q);
   if (f->nv > 0) memcpy(f->v, v, (size_t)f->nv * sizeof *v);
-  if (s->scene.model != NULL) perp_model_follow(s->scene.model, f->q);
+  if (work->scene.model != NULL) perp_model_follow(work->scene.model, f->q);
 }
 
-static void session_forget(session *s)
+static void session_forget(session *work)
 {
-  perp_session *f = &s->face;
-  s->info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
+  perp_session *f = &work->face;
+  work->info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
   f->contact = NULL;
   f->impulse = NULL;
   f->n_contacts = 0;
   f->reason = PERP_EXACT;
   f->steps = 0;
-  session_read(s);
+  session_read(work);
   f->t_start = f->t;
   memcpy(f->q_start, f->q, (size_t)(f->nq + f->nv) * sizeof *f->q);
 }
@@ -278,123 +284,124 @@ perp_status perp_session_open(perp_ctx *ctx, const perp_session_request *request
                               perp_session **out)
 {
   char name[PERP_SPEC_MAX];
-  session *s = calloc(1, sizeof *s);
+  session *work = calloc(1, sizeof *work);
   *out = NULL;
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a simulation");
-  s->ctx = ctx;
-  s->request = *request;
-  perp_status status = session_scene(ctx, s, name);
-  if (status == PERP_OK) status = session_arrays(ctx, s);
-  if (status == PERP_OK) status = session_methods(ctx, s, name);
+  if (work == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a simulation");
+  work->ctx = ctx;
+  work->request = *request;
+  perp_status status = session_scene(ctx, work, name);
+  if (status == PERP_OK) status = session_arrays(ctx, work);
+  if (status == PERP_OK) status = session_methods(ctx, work, name);
   if (status == PERP_OK) {
-    const bool bodies = s->sim != NULL;
-    const double *q = bodies ? perp_model_q0(s->scene.model) : s->scene.ode_q0,
-                 *v = bodies ? perp_model_v0(s->scene.model) : s->scene.ode_v0;
-    snprintf(s->name, sizeof s->name, "%s", request->scene);
-    s->bound = DIVERGED *
-               fmax(1, fmax(session_largest(s->face.nq, q), session_largest(s->face.nv, v)));
-    status = perp_session_restart(&s->face, 0, q, v);
+    const bool bodies = work->sim != NULL;
+    const double *q = bodies ? perp_model_q0(work->scene.model) : work->scene.ode_q0,
+                 *v = bodies ? perp_model_v0(work->scene.model) : work->scene.ode_v0;
+    snprintf(work->name, sizeof work->name, "%s", request->scene);
+    work->bound = DIVERGED * fmax(1, fmax(session_largest(work->face.nq, q),
+                                          session_largest(work->face.nv, v)));
+    status = perp_session_restart(&work->face, 0, q, v);
   }
   if (status != PERP_OK) {
-    perp_session_close(&s->face);
+    perp_session_close(&work->face);
     return status;
   }
-  *out = &s->face;
+  *out = &work->face;
   return PERP_OK;
 }
 
 void perp_session_close(perp_session *face)
 {
-  session *s = (session *)face;
-  if (s == NULL) return;
-  perp_replay_destroy(s->replay);
-  perp_measure_destroy(s->measure);
-  perp_step_forces_destroy(s->forces);
-  perp_gradient_destroy(s->gradient);
-  perp_sim_destroy(s->sim);
-  perp_ode_destroy(s->ode);
-  perp_equivalent_destroy(s->extended);
-  perp_parts_free(&s->parts);
-  perp_scene_destroy(&s->scene);
-  if (s->file != NULL) perp_pool_free(&s->file->pool);
-  free(s->file);
-  free(s->room);
-  free(s);
+  session *work = (session *)face;
+  if (work == NULL) return;
+  perp_replay_destroy(work->replay);
+  perp_measure_destroy(work->measure);
+  perp_step_forces_destroy(work->forces);
+  perp_gradient_destroy(work->gradient);
+  perp_sim_destroy(work->sim);
+  perp_ode_destroy(work->ode);
+  perp_equivalent_destroy(work->extended);
+  perp_parts_free(&work->parts);
+  perp_scene_destroy(&work->scene);
+  if (work->file != NULL) perp_pool_free(&work->file->pool);
+  free(work->file);
+  free(work->room);
+  free(work);
 }
 
-perp_status perp_session_frame(session *s, perp_replay *replay)
+perp_status perp_session_frame(session *work, perp_replay *replay)
 {
-  const perp_session *f = &s->face;
+  const perp_session *f = &work->face;
   double kinetic, potential;
   perp_session_energy(f, &kinetic, &potential);
   const perp_replay_state state = { .t = f->t,
                                     .q = f->q,
                                     .v = f->v,
-                                    .info = f->steps > 0 ? &s->info : NULL,
+                                    .info = f->steps > 0 ? &work->info : NULL,
                                     .energy = kinetic + potential,
-                                    .drift = s->info.drift_pos_pre };
-  return perp_replay_frame(s->ctx, replay, &state);
+                                    .drift = work->info.drift_pos_pre };
+  return perp_replay_frame(work->ctx, replay, &state);
 }
 
 /* ---- steps ---- */
 
 perp_status perp_session_restart(perp_session *face, double t, const double *q, const double *v)
 {
-  session *s = (session *)face;
-  if (s->scene.model != NULL) perp_model_follow(s->scene.model, NULL);
-  PERP_TRY(s->sim != NULL ? perp_sim_restart(s->ctx, s->sim, t, q, v)
-                          : perp_ode_restart(s->ctx, s->ode, t, q, v));
-  session_forget(s);
-  if (s->gradient != NULL) PERP_TRY(perp_gradient_reset(s->ctx, s->gradient));
-  if (s->measure != NULL) PERP_TRY(perp_session_measure(face, true));
-  return s->replay != NULL ? perp_session_frame(s, s->replay) : PERP_OK;
+  session *work = (session *)face;
+  if (work->scene.model != NULL) perp_model_follow(work->scene.model, NULL);
+  PERP_TRY(work->sim != NULL ? perp_sim_restart(work->ctx, work->sim, t, q, v)
+                             : perp_ode_restart(work->ctx, work->ode, t, q, v));
+  session_forget(work);
+  if (work->gradient != NULL) PERP_TRY(perp_gradient_reset(work->ctx, work->gradient));
+  if (work->measure != NULL) PERP_TRY(perp_session_measure(face, true));
+  return work->replay != NULL ? perp_session_frame(work, work->replay) : PERP_OK;
 }
 
-static perp_status session_once(session *s, double t_max)
+static perp_status session_once(session *work, double t_max)
 {
-  perp_session *f = &s->face;
+  perp_session *f = &work->face;
   perp_stats stats = { 0 };
-  s->ctx->status = PERP_OK;
-  if (s->gradient != NULL)
-    PERP_TRY(perp_gradient_step(s->ctx, s->gradient, t_max, &s->info));
-  else if (s->sim != NULL)
-    PERP_TRY(perp_sim_step(s->ctx, s->sim, t_max, &s->info));
+  work->ctx->status = PERP_OK;
+  if (work->gradient != NULL)
+    PERP_TRY(perp_gradient_step(work->ctx, work->gradient, t_max, &work->info));
+  else if (work->sim != NULL)
+    PERP_TRY(perp_sim_step(work->ctx, work->sim, t_max, &work->info));
   else {
-    const perp_ode_stop stop = perp_ode_step(s->ctx, s->ode, t_max, &stats);
-    s->info.reason = stop == PERP_ODE_STOPPED ? stats.reason : PERP_EXACT;
+    const perp_ode_stop stop = perp_ode_step(work->ctx, work->ode, t_max, &stats);
+    work->info.reason = stop == PERP_ODE_STOPPED ? stats.reason : PERP_EXACT;
   }
   f->t_start = f->t;
   memcpy(f->q_start, f->q, (size_t)(f->nq + f->nv) * sizeof *f->q);
-  session_read(s);
-  f->reason = s->info.reason;
-  const bool known = s->info.contacts != NULL;
-  f->n_contacts = known ? s->info.n_contacts : 0;
-  f->contact = known ? s->info.contacts : NULL;
-  f->impulse = known ? s->info.impulse : NULL;
-  PERP_TRY(perp_cell_raised(s->ctx, &s->info));
+  session_read(work);
+  f->reason = work->info.reason;
+  const bool known = work->info.contacts != NULL;
+  f->n_contacts = known ? work->info.n_contacts : 0;
+  f->contact = known ? work->info.contacts : NULL;
+  f->impulse = known ? work->info.impulse : NULL;
+  PERP_TRY(perp_cell_raised(work->ctx, &work->info));
   if (f->reason < 0) {
-    const bool more = s->info.cause != NULL && s->info.cause[0] != '\0';
-    return PERP_FAIL(s->ctx, PERP_ERR_EXTERNAL, "stopped at t = %.9g s: %s%s%s", f->t,
-                     perp_reason_name(s->info.reason), more ? ": " : "", more ? s->info.cause : "");
+    const bool more = work->info.cause != NULL && work->info.cause[0] != '\0';
+    return PERP_FAIL(work->ctx, PERP_ERR_EXTERNAL, "stopped at t = %.9g s: %s%s%s", f->t,
+                     perp_reason_name(work->info.reason), more ? ": " : "",
+                     more ? work->info.cause : "");
   }
   f->steps++;
-  if (s->measure != NULL) perp_measure_state(s->measure, f->t, f->q, f->v, &s->info);
-  if (s->replay != NULL) PERP_TRY(perp_session_frame(s, s->replay));
+  if (work->measure != NULL) perp_measure_state(work->measure, f->t, f->q, f->v, &work->info);
+  if (work->replay != NULL) PERP_TRY(perp_session_frame(work, work->replay));
   for (int i = 0; i < f->nq + f->nv; i++)
-    if (!(fabs(f->q[i]) <= s->bound)) {
+    if (!(fabs(f->q[i]) <= work->bound)) {
       f->reason = PERP_DIVERGED;
-      return PERP_FAIL(s->ctx, PERP_ERR_EXTERNAL, "diverged at t = %.9g s: |state| > %g", f->t,
-                       s->bound);
+      return PERP_FAIL(work->ctx, PERP_ERR_EXTERNAL, "diverged at t = %.9g s: |state| > %g", f->t,
+                       work->bound);
     }
   return PERP_OK;
 }
 
 perp_status perp_session_step(perp_session *face, int64_t n, double t_max)
 {
-  session *s = (session *)face;
+  session *work = (session *)face;
   for (int64_t i = 0; i < n; i++) {
     if (face->t >= t_max || (isfinite(t_max) && perp_cell_same_time(face->t, t_max))) break;
-    PERP_TRY(session_once(s, t_max));
+    PERP_TRY(session_once(work, t_max));
   }
   return PERP_OK;
 }
@@ -403,87 +410,89 @@ perp_status perp_session_step(perp_session *face, int64_t n, double t_max)
 
 void perp_session_energy(const perp_session *face, double *kinetic, double *potential)
 {
-  const session *s = (const session *)face;
+  const session *work = (const session *)face;
   *kinetic = *potential = (double)NAN;
-  if (s->scene.model != NULL)
-    perp_model_energy(s->scene.model, face->t, face->q, face->v, kinetic, potential);
-  else if (s->scene.ode_energy != NULL) {
-    *kinetic = s->scene.ode_energy(s->scene.ode->user, face->q, face->v);
+  if (work->scene.model != NULL)
+    perp_model_energy(work->scene.model, face->t, face->q, face->v, kinetic, potential);
+  else if (work->scene.ode_energy != NULL) {
+    *kinetic = work->scene.ode_energy(work->scene.ode->user, face->q, face->v);
     *potential = 0;
   }
 }
 
 const perp_step_forces *perp_session_forces(perp_session *face)
 {
-  session *s = (session *)face;
-  const perp_redundant *redundant = s->sim != NULL ? perp_sim_redundant(s->sim) : NULL;
-  if (s->sim == NULL || face->steps == 0) {
-    PERP_FAIL(s->ctx, PERP_ERR_UNSUPPORTED,
-              s->sim == NULL ? "the scene has no bodies, and no forces"
-                             : "there are no forces before the first step");
+  session *work = (session *)face;
+  const perp_redundant *redundant = work->sim != NULL ? perp_sim_redundant(work->sim) : NULL;
+  if (work->sim == NULL || face->steps == 0) {
+    PERP_FAIL(work->ctx, PERP_ERR_UNSUPPORTED,
+              work->sim == NULL ? "the scene has no bodies, and no forces"
+                                : "there are no forces before the first step");
     return NULL;
   }
-  if (s->forces == NULL && perp_step_forces_create(s->ctx, s->model, s->sim, &s->forces) != PERP_OK)
+  if (work->forces == NULL &&
+      perp_step_forces_create(work->ctx, work->model, work->sim, &work->forces) != PERP_OK)
     return NULL;
   const perp_step_span span = { face->t_start, face->t, face->q_start, face->v_start,
-                                face->q,       face->v, &s->info };
-  return perp_step_forces_at(s->ctx, s->forces, &span, redundant != NULL ? redundant->rows : -1) ==
-                 PERP_OK
-             ? s->forces
+                                face->q,       face->v, &work->info };
+  return perp_step_forces_at(work->ctx, work->forces, &span,
+                             redundant != NULL ? redundant->rows : -1) == PERP_OK
+             ? work->forces
              : NULL;
 }
 
 perp_status perp_session_gradient(perp_session *face, const perp_gradient_wrt *wrt, int n,
                                   perp_gradient **out)
 {
-  session *s = (session *)face;
-  perp_gradient_destroy(s->gradient);
-  s->gradient = NULL;
+  session *work = (session *)face;
+  perp_gradient_destroy(work->gradient);
+  work->gradient = NULL;
   if (out != NULL) *out = NULL;
   if (n == 0) return PERP_OK;
-  if (s->sim == NULL)
-    return PERP_FAIL(s->ctx, PERP_ERR_UNSUPPORTED,
+  if (work->sim == NULL)
+    return PERP_FAIL(work->ctx, PERP_ERR_UNSUPPORTED,
                      "scene %s has no bodies: there are no derivatives of plain ODE problems",
-                     s->name);
-  PERP_TRY(perp_gradient_create(s->ctx, s->sim, wrt, n, &s->gradient));
-  const perp_status status = perp_gradient_reset(s->ctx, s->gradient);
+                     work->name);
+  PERP_TRY(perp_gradient_create(work->ctx, work->sim, wrt, n, &work->gradient));
+  const perp_status status = perp_gradient_reset(work->ctx, work->gradient);
   if (status != PERP_OK) {
-    perp_gradient_destroy(s->gradient);
-    s->gradient = NULL;
+    perp_gradient_destroy(work->gradient);
+    work->gradient = NULL;
   }
-  if (out != NULL) *out = s->gradient;
+  if (out != NULL) *out = work->gradient;
   return status;
 }
 
 perp_status perp_session_measure(perp_session *face, bool on)
 {
-  session *s = (session *)face;
-  perp_measure_destroy(s->measure);
-  s->measure = NULL;
+  session *work = (session *)face;
+  perp_measure_destroy(work->measure);
+  work->measure = NULL;
   if (!on) return PERP_OK;
-  PERP_TRY(perp_measure_create(s->ctx, &s->scene, &s->measure));
-  perp_measure_state(s->measure, face->t, face->q, face->v, NULL);
+  PERP_TRY(perp_measure_create(work->ctx, &work->scene, &work->measure));
+  perp_measure_state(work->measure, face->t, face->q, face->v, NULL);
   return PERP_OK;
 }
 
 perp_status perp_session_metric(perp_session *face, int i, const char **name, double *value)
 {
-  session *s = (session *)face;
-  perp_measure *m = s->measure;
-  const perp_desc *desc = perp_plugin_at(s->ctx, PERP_KIND_metric, i);
+  session *work = (session *)face;
+  perp_measure *measure = work->measure;
+  const perp_desc *desc = perp_plugin_at(work->ctx, PERP_KIND_metric, i);
   *name = desc != NULL ? desc->name : NULL;
-  if (m == NULL) return PERP_FAIL(s->ctx, PERP_ERR_ARG, "metrics have to be requested first");
+  if (measure == NULL)
+    return PERP_FAIL(work->ctx, PERP_ERR_ARG, "metrics have to be requested first");
   if (desc == NULL) return PERP_OK;
-  const perp_contact_count *contacts = s->sim != NULL ? perp_sim_contacts(s->sim) : NULL;
-  if (s->sim != NULL)
-    perp_sim_counters(s->sim, &m->run.ode, &m->run.kkt);
+  const perp_contact_count *contacts = work->sim != NULL ? perp_sim_contacts(work->sim) : NULL;
+  if (work->sim != NULL)
+    perp_sim_counters(work->sim, &measure->run.ode, &measure->run.kkt);
   else
-    m->run.ode = *perp_ode_count(s->ode);
-  m->run.has_contacts = contacts != NULL;
-  if (contacts != NULL) m->run.contacts = *contacts;
-  s->ctx->status = PERP_OK;
-  *value = ((const perp_metric_desc *)(const void *)desc)->value(m);
-  return s->ctx->status;
+    measure->run.ode = *perp_ode_count(work->ode);
+  measure->run.has_contacts = contacts != NULL;
+  if (contacts != NULL) measure->run.contacts = *contacts;
+  work->ctx->status = PERP_OK;
+  *value = ((const perp_metric_desc *)(const void *)desc)->value(measure);
+  return work->ctx->status;
 }
 
 int64_t perp_session_motion(const perp_measure *measure, int *nq, int *nv, const double **row)
@@ -500,11 +509,11 @@ bool perp_session_figure(const perp_measure *measure, int i, const char **name, 
 
 const char *perp_session_part(const perp_session *face, const char *kind)
 {
-  const session *s = (const session *)face;
+  const session *work = (const session *)face;
   for (int i = 0; i < PERP_PARTS; i++)
-    if (strcmp(perp_part_name(i), kind) == 0) return s->part[i];
-  if (strcmp(kind, "truth") == 0) return s->scene.n_truths > 0 ? s->scene.truth[0].what : "";
-  return strcmp(kind, "scene") == 0 ? s->name : "";
+    if (strcmp(perp_part_name(i), kind) == 0) return work->part[i];
+  if (strcmp(kind, "truth") == 0) return work->scene.n_truths > 0 ? work->scene.truth[0].what : "";
+  return strcmp(kind, "scene") == 0 ? work->name : "";
 }
 
 const char *perp_session_name(const perp_session *face, const char *kind, int i)
@@ -524,14 +533,14 @@ const perp_model *perp_session_model(const perp_session *face)
 
 perp_status perp_session_truth(perp_session *face, double t, double *q, double *v)
 {
-  session *s = (session *)face;
-  const perp_truth *truth = &s->scene.truth[0];
-  if (s->scene.n_truths == 0)
-    return PERP_FAIL(s->ctx, PERP_ERR_UNSUPPORTED, "scene %s has no exact or reference solution",
-                     s->name);
+  session *work = (session *)face;
+  const perp_truth *truth = &work->scene.truth[0];
+  if (work->scene.n_truths == 0)
+    return PERP_FAIL(work->ctx, PERP_ERR_UNSUPPORTED, "scene %s has no exact or reference solution",
+                     work->name);
   if (!(t >= 0) || t > truth->t_end)
-    return PERP_FAIL(s->ctx, PERP_ERR_UNSUPPORTED,
+    return PERP_FAIL(work->ctx, PERP_ERR_UNSUPPORTED,
                      "the reference solution is known from 0 to %g s: not at %g s", truth->t_end,
                      t);
-  return truth->state(truth->user, s->ctx, t, q, v);
+  return truth->state(truth->user, work->ctx, t, q, v);
 }

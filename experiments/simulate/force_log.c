@@ -91,24 +91,24 @@ static void log_columns(perp_force_log *log, const perp_model *model)
   const bool space = perp_model_dim(model) == 3;
   char name[160], a[32], b[32];
   log->columns = log->n_total = 0;
-  for (int i = 0; i < perp_model_joints(model); i++) {
-    if (!log_shows(model, i)) continue;
-    log_joint_name(model, i, name, sizeof name);
+  for (int joint = 0; joint < perp_model_joints(model); joint++) {
+    if (!log_shows(model, joint)) continue;
+    log_joint_name(model, joint, name, sizeof name);
     log_add_all(log, name, space ? vector_space : vector_plane);
     log_add_all(log, name, space ? frame_space : frame_plane);
     log_add(log, name, ".unique");
     log_total(log, "force.joint", name, "N");
     log_total(log, "torque.joint", name, "Nm");
   }
-  for (int i = 0; i < perp_model_drives(model); i++) {
-    const bool slides = perp_model_drive_slides(model, i);
-    log_drive_name(model, i, name, sizeof name);
+  for (int drive = 0; drive < perp_model_drives(model); drive++) {
+    const bool slides = perp_model_drive_slides(model, drive);
+    log_drive_name(model, drive, name, sizeof name);
     log_add(log, name, slides ? ".force[N]" : ".torque[Nm]");
     log_total(log, slides ? "force.drive" : "torque.drive", name, slides ? "N" : "Nm");
   }
-  for (int i = 0; i < log->n_pairs; i++) {
-    log_body_name(model, log->pair_a[i], a, sizeof a);
-    log_body_name(model, log->pair_b[i], b, sizeof b);
+  for (int pair = 0; pair < log->n_pairs; pair++) {
+    log_body_name(model, log->pair_a[pair], a, sizeof a);
+    log_body_name(model, log->pair_b[pair], b, sizeof b);
     snprintf(name, sizeof name, "contact.%s.%s", a, b);
     log_add_all(log, name, space ? vector_space : vector_plane);
     log_add_all(log, name, space ? point_space : point_plane);
@@ -120,8 +120,8 @@ static void log_columns(perp_force_log *log, const perp_model *model)
 
 static bool log_pair_known(const perp_force_log *log, int a, int b)
 {
-  for (int i = 0; i < log->n_pairs; i++)
-    if (log->pair_a[i] == a && log->pair_b[i] == b) return true;
+  for (int pair = 0; pair < log->n_pairs; pair++)
+    if (log->pair_a[pair] == a && log->pair_b[pair] == b) return true;
   return false;
 }
 
@@ -261,10 +261,10 @@ static void log_fill(perp_force_log *log)
     *now++ = sqrt(perp_dot(3, joint->torque, joint->torque));
     log->ever_shared |= step->joints_known && !step->unique[i];
   }
-  for (int i = 0; i < step->drives; i++) *row++ = *now++ = step->drive[i];
-  for (int i = 0; i < log->n_pairs; i++) {
+  for (int drive = 0; drive < step->drives; drive++) *row++ = *now++ = step->drive[drive];
+  for (int pair = 0; pair < log->n_pairs; pair++) {
     perp_pair_force sum;
-    log_pair(log, i, &sum);
+    log_pair(log, pair, &sum);
     row = log_vector(row, dim, sum.force, sum.torque);
     for (int k = 0; k < dim; k++) *row++ = sum.point[k];
     *now++ = sqrt(perp_dot(3, sum.force, sum.force));

@@ -28,14 +28,15 @@ static void gradient_names_add(perp_gradient_names *names, perp_gradient_kind ki
 }
 
 /* The place of a name, or the number that it is, among n; -1: neither. */
-static int gradient_names_find(const perp_model *m, perp_gradient_kind kind, const char *name)
+static int gradient_names_find(const perp_model *model, perp_gradient_kind kind, const char *name)
 {
   char *end;
-  const int n = kind == PERP_GRADIENT_FRICTION ? m->n_shapes
-                : kind == PERP_GRADIENT_TARGET ? m->n_drives
-                                               : m->n_bodies;
+  const int n = kind == PERP_GRADIENT_FRICTION ? model->n_shapes
+                : kind == PERP_GRADIENT_TARGET ? model->n_drives
+                                               : model->n_bodies;
   for (int i = 0; i < n && kind != PERP_GRADIENT_FRICTION; i++) {
-    const char *own = kind == PERP_GRADIENT_TARGET ? m->drive_def[i].name : m->body_def[i].name;
+    const char *own = kind == PERP_GRADIENT_TARGET ? model->drive_def[i].name
+                                                   : model->body_def[i].name;
     if (own != NULL && strcmp(own, name) == 0) return i;
   }
   const long number = strtol(name, &end, 10);
@@ -46,15 +47,15 @@ static const char *const coordinates[2][6] = { { "x", "y", "rz" },
                                                { "x", "y", "z", "rx", "ry", "rz" } };
 
 /* One word of a list; its first letters say the kind. */
-static bool gradient_names_word(const perp_model *m, char *word, perp_gradient_names *names)
+static bool gradient_names_word(const perp_model *model, char *word, perp_gradient_names *names)
 {
   static const char *const kinds[] = { "q", "v", "mass", "gravity", "friction", "force", "target" };
   char label[PERP_GRADIENT_LABEL], *of = strchr(word, ':'), *at = NULL;
   if (strcmp(word, "state") == 0) {
-    for (int b = 0; b < m->n_bodies; b++)
+    for (int body = 0; body < model->n_bodies; body++)
       for (int k = 0; k < 2; k++) {
-        snprintf(label, sizeof label, "%s:%d", kinds[k], b);
-        if (!gradient_names_word(m, label, names)) return false;
+        snprintf(label, sizeof label, "%s:%d", kinds[k], body);
+        if (!gradient_names_word(model, label, names)) return false;
       }
     return true;
   }
@@ -70,7 +71,7 @@ static bool gradient_names_word(const perp_model *m, char *word, perp_gradient_n
   const bool coordinate = kind == PERP_GRADIENT_Q || kind == PERP_GRADIENT_V ||
                           kind == PERP_GRADIENT_FORCE;
   if (coordinate && (at = strrchr(of, '.')) != NULL) *at++ = '\0';
-  const int index = gradient_names_find(m, (perp_gradient_kind)kind, of);
+  const int index = gradient_names_find(model, (perp_gradient_kind)kind, of);
   if (index < 0) return false;
   if (!coordinate) {
     snprintf(label, sizeof label, "%s:%.40s", word, of);
@@ -78,12 +79,12 @@ static bool gradient_names_word(const perp_model *m, char *word, perp_gradient_n
     return true;
   }
   bool found = false;
-  const char *name = m->body_def[index].name != NULL ? m->body_def[index].name : of;
-  for (int i = 0; i < m->nvb; i++) {
-    const char *axis = coordinates[m->dim - 2][i];
+  const char *name = model->body_def[index].name != NULL ? model->body_def[index].name : of;
+  for (int i = 0; i < model->nvb; i++) {
+    const char *axis = coordinates[model->dim - 2][i];
     if (at != NULL && strcmp(at, axis) != 0) continue;
     snprintf(label, sizeof label, "%s:%.40s.%s", word, name, axis);
-    gradient_names_add(names, (perp_gradient_kind)kind, m->nvb * index + i, label);
+    gradient_names_add(names, (perp_gradient_kind)kind, model->nvb * index + i, label);
     found = true;
   }
   return found;
@@ -128,8 +129,8 @@ static perp_status gradient_run_fails(perp_ctx *ctx, const perp_step_info *info,
                    perp_reason_name(info->reason), cause ? "; " : "", cause ? info->cause : "");
 }
 
-static perp_status gradient_run_steps(perp_ctx *ctx, perp_sim *sim, perp_gradient *g, int steps,
-                                      double h)
+static perp_status gradient_run_steps(perp_ctx *ctx, perp_sim *sim, perp_gradient *gradient,
+                                      int steps, double h)
 {
   const double *q, *v;
   double t0, t;
@@ -137,8 +138,8 @@ static perp_status gradient_run_steps(perp_ctx *ctx, perp_sim *sim, perp_gradien
   const double end = t0 + steps * h;
   for (t = t0; t < end - 1e-9 * h; perp_sim_state(sim, &t, &q, &v)) {
     perp_step_info info;
-    PERP_TRY(g != NULL ? perp_gradient_step(ctx, g, end, &info)
-                       : perp_sim_step(ctx, sim, end, &info));
+    PERP_TRY(gradient != NULL ? perp_gradient_step(ctx, gradient, end, &info)
+                              : perp_sim_step(ctx, sim, end, &info));
     if (info.reason < 0) return gradient_run_fails(ctx, &info, t);
   }
   return PERP_OK;
@@ -167,7 +168,7 @@ static perp_status gradient_run_open(perp_ctx *ctx, const perp_request *request,
 static perp_status gradient_run_columns(perp_ctx *ctx, perp_sim *sim, perp_gradient_run *run)
 {
   const size_t nv = (size_t)run->nv, n = (size_t)run->names.n;
-  perp_gradient *g = NULL;
+  perp_gradient *gradient = NULL;
   double start = 0;
   for (int i = 0; i < 2; i++) { /* the first time is a cold one */
     PERP_TRY(perp_sim_restart(ctx, sim, run->t, run->q, run->v));
@@ -176,21 +177,21 @@ static perp_status gradient_run_columns(perp_ctx *ctx, perp_sim *sim, perp_gradi
     run->cpu_plain = perp_clock_thread() - start;
   }
   PERP_TRY(perp_sim_restart(ctx, sim, run->t, run->q, run->v));
-  PERP_TRY(perp_gradient_create(ctx, sim, run->names.wrt, run->names.n, &g));
+  PERP_TRY(perp_gradient_create(ctx, sim, run->names.wrt, run->names.n, &gradient));
   start = perp_clock_thread();
-  const perp_status status = gradient_run_steps(ctx, sim, g, run->steps, run->h);
+  const perp_status status = gradient_run_steps(ctx, sim, gradient, run->steps, run->h);
   run->cpu = perp_clock_thread() - start;
   for (size_t j = 0; status == PERP_OK && j < n; j++) {
-    memcpy(run->D + 2 * nv * j, perp_gradient_dq(g) + nv * j, nv * sizeof *run->D);
-    memcpy(run->D + 2 * nv * j + nv, perp_gradient_dv(g) + nv * j, nv * sizeof *run->D);
+    memcpy(run->D + 2 * nv * j, perp_gradient_dq(gradient) + nv * j, nv * sizeof *run->D);
+    memcpy(run->D + 2 * nv * j + nv, perp_gradient_dv(gradient) + nv * j, nv * sizeof *run->D);
   }
-  memcpy(run->side, perp_gradient_sides(g), n * sizeof *run->side);
-  run->report = *perp_gradient_report_of(g);
+  memcpy(run->side, perp_gradient_sides(gradient), n * sizeof *run->side);
+  run->report = *perp_gradient_report_of(gradient);
   run->row = perp_xalloc((size_t)run->report.n_rows + 1, sizeof *run->row);
   if (run->report.n_rows > 0)
     memcpy(run->row, run->report.row, (size_t)run->report.n_rows * sizeof *run->row);
   run->report.row = run->row;
-  perp_gradient_destroy(g);
+  perp_gradient_destroy(gradient);
   return status;
 }
 
@@ -199,16 +200,16 @@ perp_status perp_gradient_run_make(perp_ctx *ctx, const perp_request *request, i
 {
   *run = (perp_gradient_run){ .steps = steps };
   PERP_TRY(gradient_run_open(ctx, request, run));
-  perp_model *m = run->scene.model;
-  const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
-  run->nv = m->nv;
-  PERP_TRY(perp_gradient_names_read(ctx, m, wrt, &run->names));
+  perp_model *model = run->scene.model;
+  const size_t nq = (size_t)model->nq, nv = (size_t)model->nv;
+  run->nv = model->nv;
+  PERP_TRY(perp_gradient_names_read(ctx, model, wrt, &run->names));
   run->q = perp_xalloc(nq, sizeof *run->q);
   run->v = perp_xalloc(nv, sizeof *run->v);
   run->D = perp_xalloc(2 * nv * (size_t)run->names.n, sizeof *run->D);
   run->side = perp_xalloc((size_t)run->names.n, sizeof *run->side);
   perp_sim *sim = NULL;
-  PERP_TRY(perp_sim_create(ctx, m, &run->parts, run->h, &sim));
+  PERP_TRY(perp_sim_create(ctx, model, &run->parts, run->h, &sim));
   perp_status status = gradient_run_steps(ctx, sim, NULL, skip, run->h);
   const double *q, *v;
   perp_sim_state(sim, &run->t, &q, &v);
@@ -240,7 +241,7 @@ typedef struct gradient_move {
 } gradient_move;
 
 /* A copy of the model, before it is finished, with one number moved. */
-static perp_status gradient_run_extend(perp_ctx *ctx, void *user, perp_model *m)
+static perp_status gradient_run_extend(perp_ctx *ctx, void *user, perp_model *model)
 {
   const gradient_move *move = user;
   const int i = move->wrt.index;
@@ -248,18 +249,18 @@ static perp_status gradient_run_extend(perp_ctx *ctx, void *user, perp_model *m)
   perp_force_def push = { .kind = PERP_FORCE_POINT };
   switch (move->wrt.kind) {
   case PERP_GRADIENT_MASS:
-    mass = &m->body_def[i].mass;
+    mass = &model->body_def[i].mass;
     for (int k = 0; k < 9; k++) mass->inertia[k] *= (mass->mass + move->eps) / mass->mass;
     mass->mass += move->eps;
     return PERP_OK;
   case PERP_GRADIENT_GRAVITY:
-    perp_model_gravity(m, move->model->gravity + move->eps);
+    perp_model_gravity(model, move->model->gravity + move->eps);
     return PERP_OK;
   case PERP_GRADIENT_FRICTION:
-    for (int s = 0; s < m->n_shapes; s++) {
-      if (i >= 0 && i != s) continue;
-      m->shape_def[s].surface.mu += move->eps;
-      m->shape_def[s].surface.mu_dynamic += move->eps;
+    for (int shape = 0; shape < model->n_shapes; shape++) {
+      if (i >= 0 && i != shape) continue;
+      model->shape_def[shape].surface.mu += move->eps;
+      model->shape_def[shape].surface.mu_dynamic += move->eps;
     }
     return PERP_OK;
   case PERP_GRADIENT_FORCE:
@@ -267,10 +268,10 @@ static perp_status gradient_run_extend(perp_ctx *ctx, void *user, perp_model *m)
     if (i % move->model->nvb >= move->model->dim)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "no difference quotient by a torque");
     push.value[i % move->model->nvb] = move->eps;
-    return perp_model_add_force(ctx, m, &push);
+    return perp_model_add_force(ctx, model, &push);
   case PERP_GRADIENT_TARGET:
-    *(m->drive_def[i].stiffness > 0 ? &m->drive_def[i].target
-                                    : &m->drive_def[i].velocity) += move->eps;
+    *(model->drive_def[i].stiffness > 0 ? &model->drive_def[i].target
+                                        : &model->drive_def[i].velocity) += move->eps;
     return PERP_OK;
   default:
     return PERP_OK;
@@ -281,22 +282,23 @@ static perp_status gradient_run_extend(perp_ctx *ctx, void *user, perp_model *m)
 static perp_status gradient_run_end(perp_ctx *ctx, const perp_gradient_run *run, int j, double eps,
                                     double *q, double *v)
 {
-  perp_model *m = run->scene.model;
-  gradient_move move = { m, run->names.wrt[j], eps };
+  perp_model *model = run->scene.model;
+  gradient_move move = { model, run->names.wrt[j], eps };
   perp_equivalent *other = NULL;
   perp_sim *sim = NULL;
   const bool state = move.wrt.kind == PERP_GRADIENT_Q || move.wrt.kind == PERP_GRADIENT_V;
-  double *dq = perp_xalloc((size_t)m->nv + 1, sizeof *dq);
-  memset(dq, 0, (size_t)m->nv * sizeof *dq);
-  memcpy(v, run->v, (size_t)m->nv * sizeof *v);
+  double *dq = perp_xalloc((size_t)model->nv + 1, sizeof *dq);
+  memset(dq, 0, (size_t)model->nv * sizeof *dq);
+  memcpy(v, run->v, (size_t)model->nv * sizeof *v);
   if (move.wrt.kind == PERP_GRADIENT_Q) dq[move.wrt.index] = eps;
   if (move.wrt.kind == PERP_GRADIENT_V) v[move.wrt.index] += eps;
-  perp_model_retract(m, run->q, dq, q);
+  perp_model_retract(model, run->q, dq, q);
   free(dq);
   perp_status status = state ? PERP_OK
-                             : perp_equivalent_extended(ctx, m, gradient_run_extend, &move, &other);
+                             : perp_equivalent_extended(ctx, model, gradient_run_extend, &move,
+                                                        &other);
   if (status == PERP_OK)
-    status = perp_sim_create(ctx, state ? m : perp_equivalent_model(other), &run->parts, run->h,
+    status = perp_sim_create(ctx, state ? model : perp_equivalent_model(other), &run->parts, run->h,
                              &sim);
   if (status == PERP_OK) status = perp_sim_restart(ctx, sim, run->t, q, v);
   if (status == PERP_OK) status = gradient_run_steps(ctx, sim, NULL, run->steps, run->h);
@@ -304,8 +306,8 @@ static perp_status gradient_run_end(perp_ctx *ctx, const perp_gradient_run *run,
     const double *q_end, *v_end;
     double t;
     perp_sim_state(sim, &t, &q_end, &v_end);
-    memcpy(q, q_end, (size_t)m->nq * sizeof *q);
-    memcpy(v, v_end, (size_t)m->nv * sizeof *v);
+    memcpy(q, q_end, (size_t)model->nq * sizeof *q);
+    memcpy(v, v_end, (size_t)model->nv * sizeof *v);
   }
   perp_sim_destroy(sim);
   perp_equivalent_destroy(other);
@@ -315,15 +317,15 @@ static perp_status gradient_run_end(perp_ctx *ctx, const perp_gradient_run *run,
 perp_status perp_gradient_run_quotient(perp_ctx *ctx, const perp_gradient_run *run, int j,
                                        double eps, int side, double *out)
 {
-  const perp_model *m = run->scene.model;
-  const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
+  const perp_model *model = run->scene.model;
+  const size_t nq = (size_t)model->nq, nv = (size_t)model->nv;
   double *memory = perp_xalloc(2 * (nq + nv), sizeof *memory), *q = memory, *v = memory + 2 * nq;
   perp_status status = gradient_run_end(ctx, run, j, side == -1 ? 0 : eps, q, v);
   if (status == PERP_OK)
     status = gradient_run_end(ctx, run, j, side == 1 ? 0 : -eps, q + nq, v + nv);
   if (status == PERP_OK) {
     const double over = side == 0 ? 2 * eps : eps;
-    perp_model_difference(m, q + nq, q, out);
+    perp_model_difference(model, q + nq, q, out);
     for (size_t i = 0; i < nv; i++) {
       out[i] /= over;
       out[nv + i] = (v[i] - v[nv + i]) / over;

@@ -124,9 +124,9 @@ static int kind_gradient_wrong(const perp_study *study, const perp_cell *cell,
 static perp_status kind_gradient_make(perp_ctx *ctx, const perp_cell *cell,
                                       const perp_request *request, perp_gradient_run *run)
 {
-  const perp_value *v = cell->value;
-  return perp_gradient_run_make(ctx, request, (int)v[P_AFTER].number, (int)v[P_STEPS].number,
-                                v[P_WRT].text, run);
+  const perp_value *value = cell->value;
+  return perp_gradient_run_make(ctx, request, (int)value[P_AFTER].number,
+                                (int)value[P_STEPS].number, value[P_WRT].text, run);
 }
 
 /* The columns as the cell asks for them, [2 nv n]. */

@@ -196,24 +196,24 @@ static const struct look *kind_simulate_look_at(perp_ctx *ctx, const perp_study 
 {
   static perp_outcome outcome;
   perp_spec spec;
-  for (struct look *l = *memory; l != NULL; l = l->next)
-    if (strcmp(l->text, value[P_SCENE].text) == 0) return l;
-  struct look *l = perp_pool_alloc(pool, 1, sizeof *l);
-  *l = (struct look){ .next = *memory,
-                      .text = value[P_SCENE].text,
-                      .facts = { .bodies = true, .rows = 1, .shapes = 1, .drives = 1 } };
-  *memory = l;
-  if (perp_spec_parse(ctx, PERP_KIND_scene, l->text, &spec) != PERP_OK) return l;
-  snprintf(l->name, sizeof l->name, "%s", spec.d->name);
+  for (struct look *look = *memory; look != NULL; look = look->next)
+    if (strcmp(look->text, value[P_SCENE].text) == 0) return look;
+  struct look *look = perp_pool_alloc(pool, 1, sizeof *look);
+  *look = (struct look){ .next = *memory,
+                         .text = value[P_SCENE].text,
+                         .facts = { .bodies = true, .rows = 1, .shapes = 1, .drives = 1 } };
+  *memory = look;
+  if (perp_spec_parse(ctx, PERP_KIND_scene, look->text, &spec) != PERP_OK) return look;
+  snprintf(look->name, sizeof look->name, "%s", spec.d->name);
   perp_spec_free(&spec);
   const perp_cell cell = { .value = value };
   const perp_job job = { .what = PERP_JOB_LOOK, .study = study, .cell = &cell };
   if (look_apart(ctx, &job, &outcome) && outcome.n == N_FACTS)
-    l->facts = (perp_scene_facts){ .bodies = outcome.value[0].value > 0,
-                                   .rows = (int)outcome.value[1].value,
-                                   .shapes = (int)outcome.value[2].value,
-                                   .drives = (int)outcome.value[3].value };
-  return l;
+    look->facts = (perp_scene_facts){ .bodies = outcome.value[0].value > 0,
+                                      .rows = (int)outcome.value[1].value,
+                                      .shapes = (int)outcome.value[2].value,
+                                      .drives = (int)outcome.value[3].value };
+  return look;
 }
 
 /* Only a scene draws random numbers, by an option of its own. */
@@ -311,8 +311,8 @@ static void fill_outcome(const perp_result *result, perp_outcome *out)
   out->warnings = result->warnings;
   out->partial = perp_result_partial(result);
   out->reached = result->t;
-  for (int i = 0; i < result->n_metrics; i++)
-    perp_outcome_add(out, result->metrics[i].name, result->metrics[i].value);
+  for (int metric = 0; metric < result->n_metrics; metric++)
+    perp_outcome_add(out, result->metrics[metric].name, result->metrics[metric].value);
 }
 
 struct mind {
@@ -323,25 +323,25 @@ struct mind {
 
 static perp_cut job_cut(void *user)
 {
-  const struct mind *m = user;
-  return m->job->cut != NULL ? (perp_cut)*m->job->cut : PERP_CUT_NONE;
+  const struct mind *mind = user;
+  return mind->job->cut != NULL ? (perp_cut)*mind->job->cut : PERP_CUT_NONE;
 }
 
 static void job_keep(const perp_result *so_far, void *user)
 {
-  struct mind *m = user;
-  m->so_far.n = 0;
-  fill_outcome(so_far, &m->so_far);
-  if (m->job->keep != NULL) m->job->keep(&m->so_far, m->job->keep_user);
-  if (m->series.path != NULL) perp_series_add(&m->series, &so_far->series);
+  struct mind *mind = user;
+  mind->so_far.n = 0;
+  fill_outcome(so_far, &mind->so_far);
+  if (mind->job->keep != NULL) mind->job->keep(&mind->so_far, mind->job->keep_user);
+  if (mind->series.path != NULL) perp_series_add(&mind->series, &so_far->series);
 }
 
 /* The file has its name when it is whole. */
-static void end_series(struct mind *m, char *part, const perp_result *result, perp_outcome *out)
+static void end_series(struct mind *mind, char *part, const perp_result *result, perp_outcome *out)
 {
-  const char *path = m->job->series_path;
-  if (result->status == PERP_OK) perp_series_add(&m->series, &result->series);
-  if (perp_series_close(&m->series) && perp_growing_name(part, path)) return;
+  const char *path = mind->job->series_path;
+  if (result->status == PERP_OK) perp_series_add(&mind->series, &result->series);
+  if (perp_series_close(&mind->series) && perp_growing_name(part, path)) return;
   out->status = PERP_CELL_SETUP_FAILED;
   snprintf(out->cause, sizeof out->cause, "cannot write %s: %s", path, strerror(errno));
   unlink(part);
@@ -360,11 +360,11 @@ static bool names_detail(const perp_study *study)
     named = strcmp(study->metrics.primary, name) == 0;
     for (int k = 0; k < study->metrics.n_record; k++)
       named = named || strcmp(study->metrics.record[k], name) == 0;
-    for (int k = 0; k < study->n_claims; k++)
-      named = named || strstr(study->claims[k].expr_text, name) != NULL;
-    for (int k = 0; k < study->n_findings; k++)
-      named = named || strstr(study->findings[k].text, name) != NULL ||
-              strstr(study->findings[k].expr_text, name) != NULL;
+    for (int claim = 0; claim < study->n_claims; claim++)
+      named = named || strstr(study->claims[claim].expr_text, name) != NULL;
+    for (int finding = 0; finding < study->n_findings; finding++)
+      named = named || strstr(study->findings[finding].text, name) != NULL ||
+              strstr(study->findings[finding].expr_text, name) != NULL;
     for (int k = 0; k < study->n_published; k++)
       named = named || strcmp(study->published[k].metric, name) == 0;
   }
@@ -380,12 +380,12 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
   perp_request request = perp_kind_simulate_request(job->cell);
   request.setup_only = job->what == PERP_JOB_SETUP;
   char *part = job->series_path != NULL ? perp_growing_path(job->series_path) : NULL;
-  struct mind *m = perp_xalloc(1, sizeof *m);
-  m->job = job;
-  m->series = (perp_series_file){ .path = part,
-                                  .fields = job->study->metrics.fields,
-                                  .n_fields = job->study->metrics.n_fields };
-  const perp_minder minder = { job_cut, job_keep, m };
+  struct mind *mind = perp_xalloc(1, sizeof *mind);
+  mind->job = job;
+  mind->series = (perp_series_file){ .path = part,
+                                     .fields = job->study->metrics.fields,
+                                     .n_fields = job->study->metrics.n_fields };
+  const perp_minder minder = { job_cut, job_keep, mind };
   request.minder = &minder;
   request.want_series = job->series_path != NULL;
   request.force_names = job->study->metrics.forces;
@@ -423,10 +423,10 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
       snprintf(out->reason, sizeof out->reason, unsuited ? "unsuited" : "refused");
     snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
   }
-  if (part != NULL) end_series(m, part, &result, out);
+  if (part != NULL) end_series(mind, part, &result, out);
   perp_result_free(&result);
   free(part);
-  free(m);
+  free(mind);
 }
 
 /* ---- references ---- */
@@ -475,10 +475,10 @@ static void kind_simulate_command(const perp_study *study, const perp_cell *cell
   perp_text_add(out, "perp simulate ");
   perp_shell_path(out, cell->value[P_SCENE].text);
   for (int p = P_FORMULATION; p <= P_EQUIVALENT; p++) {
-    const char *v = cell->value[p].text, *flag = p == P_T_END ? "t-end" : params[p].key;
-    if (p == P_SEED || v[0] == '\0') continue; /* the seed of a scene is one of its options */
-    perp_text_add(out, " --%s%c", flag, v[0] == '-' ? '=' : ' ');
-    perp_shell_word(out, v);
+    const char *at = cell->value[p].text, *flag = p == P_T_END ? "t-end" : params[p].key;
+    if (p == P_SEED || at[0] == '\0') continue; /* the seed of a scene is one of its options */
+    perp_text_add(out, " --%s%c", flag, at[0] == '-' ? '=' : ' ');
+    perp_shell_word(out, at);
   }
   /* samples without a truth are for the series, which is part of the cell */
   if (cell->value[P_SAMPLE].text[0] != '\0') perp_text_add(out, " --series %.8s.csv", cell->id);

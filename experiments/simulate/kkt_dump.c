@@ -55,20 +55,20 @@ static int values_of_J(const perp_blocks *blocks)
   return blocks->joff[blocks->jptr[blocks->nc]];
 }
 
-static bool open_part(struct dump *d, const char *suffix, perp_out *out)
+static bool open_part(struct dump *dump, const char *suffix, perp_out *out)
 {
-  char *path = perp_xprintf("%s/step%06lld-%d%s.mtx", d->dir, (long long)d->made_in, d->number,
-                            suffix);
-  perp_status status = perp_out_open(d->ctx, path, out);
-  if (status != PERP_OK && d->status == PERP_OK) d->status = status;
+  char *path = perp_xprintf("%s/step%06lld-%d%s.mtx", dump->dir, (long long)dump->made_in,
+                            dump->number, suffix);
+  perp_status status = perp_out_open(dump->ctx, path, out);
+  if (status != PERP_OK && dump->status == PERP_OK) dump->status = status;
   free(path);
   return status == PERP_OK;
 }
 
-static void close_part(struct dump *d, perp_out *out)
+static void close_part(struct dump *dump, perp_out *out)
 {
-  perp_status status = perp_out_close(d->ctx, out, true);
-  if (status != PERP_OK && d->status == PERP_OK) d->status = status;
+  perp_status status = perp_out_close(dump->ctx, out, true);
+  if (status != PERP_OK && dump->status == PERP_OK) dump->status = status;
 }
 
 /* The lower triangle, column by column within a block.  Entries that are zero stay: the pattern is
@@ -101,62 +101,63 @@ static int64_t kkt_dump_put_matrix(const perp_blocks *blocks, FILE *out)
   return entries;
 }
 
-static void put_columns(struct dump *d, const char *suffix, const char *what, const double *v)
+static void put_columns(struct dump *dump, const char *suffix, const char *what, const double *v)
 {
   perp_out out;
-  if (!open_part(d, suffix, &out)) return;
+  if (!open_part(dump, suffix, &out)) return;
   FILE *file = out.f;
-  const int n = d->B.nv + d->B.m;
+  const int n = dump->B.nv + dump->B.m;
   fprintf(file, "%%%%MatrixMarket matrix array real general\n%% %s, one column a solve\n%d %d\n",
-          what, n, d->solves);
-  for (int64_t i = 0; i < (int64_t)n * d->solves; i++) fprintf(file, "%.17g\n", v[i]);
-  close_part(d, &out);
+          what, n, dump->solves);
+  for (int64_t i = 0; i < (int64_t)n * dump->solves; i++) fprintf(file, "%.17g\n", v[i]);
+  close_part(dump, &out);
 }
 
-static double worst_residual(const struct dump *d)
+static double worst_residual(const struct dump *dump)
 {
-  const int nv = d->B.nv, m = d->B.m;
+  const int nv = dump->B.nv, m = dump->B.m;
   double worst = 0, *scratch = perp_xalloc((size_t)(2 * (nv + m) + m), sizeof *scratch),
          *c = scratch + 2 * (nv + m);
-  for (int k = 0; k < d->solves; k++) {
-    const double *b = d->b + (size_t)k * (size_t)(nv + m), *x = d->x + (size_t)k * (size_t)(nv + m);
+  for (int solve = 0; solve < dump->solves; solve++) {
+    const double *b = dump->b + (size_t)solve * (size_t)(nv + m),
+                 *x = dump->x + (size_t)solve * (size_t)(nv + m);
     for (int i = 0; i < m; i++) c[i] = -b[nv + i];
-    double r = perp_kkt_residual(&d->B, b, c, x, x + nv, scratch);
+    double r = perp_kkt_residual(&dump->B, b, c, x, x + nv, scratch);
     if (!(r <= worst)) worst = r;
   }
   free(scratch);
   return worst;
 }
 
-static void kkt_dump_flush(struct dump *d)
+static void kkt_dump_flush(struct dump *dump)
 {
-  if (!d->pending || !d->chosen || d->status != PERP_OK) return;
+  if (!dump->pending || !dump->chosen || dump->status != PERP_OK) return;
   perp_out out;
-  if (open_part(d, "", &out)) {
+  if (open_part(dump, "", &out)) {
     FILE *file = out.f;
-    const int n = d->B.nv + d->B.m;
-    int64_t entries = kkt_dump_put_matrix(&d->B, NULL);
+    const int n = dump->B.nv + dump->B.m;
+    int64_t entries = kkt_dump_put_matrix(&dump->B, NULL);
     fprintf(file,
             "%%%%MatrixMarket matrix coordinate real symmetric\n"
             "%% K = [ M -J' ; -J -S ], K [ a ; lambda ] = [ f ; -c ]: nv = %d, m = %d, step %lld\n"
             "%% %s\n%d %d %lld\n",
-            d->B.nv, d->B.m, (long long)d->made_in, d->title, n, n, (long long)entries);
-    kkt_dump_put_matrix(&d->B, file);
+            dump->B.nv, dump->B.m, (long long)dump->made_in, dump->title, n, n, (long long)entries);
+    kkt_dump_put_matrix(&dump->B, file);
     char size[16], nonzeros[24], solves[16], residual[32];
     snprintf(size, sizeof size, "%d", n);
     snprintf(nonzeros, sizeof nonzeros, "%lld", (long long)entries);
-    snprintf(solves, sizeof solves, "%d", d->solves);
-    snprintf(residual, sizeof residual, d->solves > 0 ? "%.2g" : "-", worst_residual(d));
-    perp_table_row(&d->table,
+    snprintf(solves, sizeof solves, "%d", dump->solves);
+    snprintf(residual, sizeof residual, dump->solves > 0 ? "%.2g" : "-", worst_residual(dump));
+    perp_table_row(&dump->table,
                    (const char *const[]){ strrchr(out.path, '/') + 1, size, nonzeros, solves,
-                                          residual, perp_reason_name(d->reason) });
-    close_part(d, &out);
-    if (d->solves > 0) {
-      put_columns(d, "-b", "right-hand sides [ f ; -c ]", d->b);
-      put_columns(d, "-x", "solutions [ a ; lambda ]", d->x);
+                                          residual, perp_reason_name(dump->reason) });
+    close_part(dump, &out);
+    if (dump->solves > 0) {
+      put_columns(dump, "-b", "right-hand sides [ f ; -c ]", dump->b);
+      put_columns(dump, "-x", "solutions [ a ; lambda ]", dump->x);
     }
   }
-  d->pending = false;
+  dump->pending = false;
 }
 
 /* ---- the wrapper ---- */
@@ -164,56 +165,57 @@ static void kkt_dump_flush(struct dump *d)
 static perp_status wrapper_create(perp_ctx *ctx, const perp_blocks *pattern, const void *opts,
                                   void **out)
 {
-  const struct wrapper_opts *o = opts;
-  struct dump *d = o->dump;
-  struct wrapper *w = perp_xalloc(1, sizeof *w);
-  w->dump = d;
-  perp_status status = perp_kkt_create(ctx, &d->inner, pattern, &w->inner);
+  const struct wrapper_opts *chosen = opts;
+  struct dump *dump = chosen->dump;
+  struct wrapper *wrapper = perp_xalloc(1, sizeof *wrapper);
+  wrapper->dump = dump;
+  perp_status status = perp_kkt_create(ctx, &dump->inner, pattern, &wrapper->inner);
   if (status != PERP_OK) {
-    free(w);
+    free(wrapper);
     return status;
   }
   const size_t n = (size_t)(pattern->nv + pattern->m);
-  d->B = *pattern;
-  perp_pool *pool = &d->pool;
-  d->B.M = perp_pool_alloc(pool, (size_t)pattern->mptr[pattern->nb] + 1, sizeof(double));
-  d->B.J = perp_pool_alloc(pool, (size_t)values_of_J(pattern) + 1, sizeof(double));
-  d->B.s = pattern->s != NULL ? perp_pool_alloc(pool, (size_t)pattern->m, sizeof(double)) : NULL;
-  d->b = perp_pool_alloc(pool, SOLVES * n, sizeof *d->b);
-  d->x = perp_pool_alloc(pool, SOLVES * n, sizeof *d->x);
-  *out = w;
+  dump->B = *pattern;
+  perp_pool *pool = &dump->pool;
+  dump->B.M = perp_pool_alloc(pool, (size_t)pattern->mptr[pattern->nb] + 1, sizeof(double));
+  dump->B.J = perp_pool_alloc(pool, (size_t)values_of_J(pattern) + 1, sizeof(double));
+  dump->B.s = pattern->s != NULL ? perp_pool_alloc(pool, (size_t)pattern->m, sizeof(double)) : NULL;
+  dump->b = perp_pool_alloc(pool, SOLVES * n, sizeof *dump->b);
+  dump->x = perp_pool_alloc(pool, SOLVES * n, sizeof *dump->x);
+  *out = wrapper;
   return PERP_OK;
 }
 
-static bool kkt_dump_wanted(const struct dump *d, int64_t step)
+static bool kkt_dump_wanted(const struct dump *dump, int64_t step)
 {
-  if (d->all) return true;
-  if (d->n_steps == 0) return step > 0 && (step & (step - 1)) == 0;
-  for (int i = 0; i < d->n_steps; i++)
-    if (d->wanted[i] == step) return true;
+  if (dump->all) return true;
+  if (dump->n_steps == 0) return step > 0 && (step & (step - 1)) == 0;
+  for (int i = 0; i < dump->n_steps; i++)
+    if (dump->wanted[i] == step) return true;
   return false;
 }
 
 static perp_status wrapper_factor(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
                                   perp_stats *stats)
 {
-  struct wrapper *w = ws;
-  struct dump *d = w->dump;
-  if (d->step >= 0) {
-    kkt_dump_flush(d);
-    memcpy((double *)(uintptr_t)d->B.M, blocks->M,
+  struct wrapper *wrapper = ws;
+  struct dump *dump = wrapper->dump;
+  if (dump->step >= 0) {
+    kkt_dump_flush(dump);
+    memcpy((double *)(uintptr_t)dump->B.M, blocks->M,
            (size_t)blocks->mptr[blocks->nb] * sizeof *blocks->M);
-    memcpy((double *)(uintptr_t)d->B.J, blocks->J, (size_t)values_of_J(blocks) * sizeof *blocks->J);
-    if (d->B.s != NULL)
-      memcpy((double *)(uintptr_t)d->B.s, blocks->s, (size_t)blocks->m * sizeof *blocks->s);
-    d->made_in = d->step;
-    d->number = ++d->in_step;
-    d->solves = 0;
-    d->pending = true;
-    d->chosen = kkt_dump_wanted(d, d->step);
+    memcpy((double *)(uintptr_t)dump->B.J, blocks->J,
+           (size_t)values_of_J(blocks) * sizeof *blocks->J);
+    if (dump->B.s != NULL)
+      memcpy((double *)(uintptr_t)dump->B.s, blocks->s, (size_t)blocks->m * sizeof *blocks->s);
+    dump->made_in = dump->step;
+    dump->number = ++dump->in_step;
+    dump->solves = 0;
+    dump->pending = true;
+    dump->chosen = kkt_dump_wanted(dump, dump->step);
   }
-  perp_status status = perp_kkt_factor(ctx, w->inner, blocks, stats);
-  d->reason = status == PERP_OK ? stats->reason : PERP_RUNNING;
+  perp_status status = perp_kkt_factor(ctx, wrapper->inner, blocks, stats);
+  dump->reason = status == PERP_OK ? stats->reason : PERP_RUNNING;
   return status;
 }
 
@@ -221,75 +223,75 @@ static perp_status wrapper_solve(perp_ctx *ctx, void *ws, const perp_blocks *blo
                                  const double *f, const double *c, double *a, double *lambda,
                                  perp_stats *stats)
 {
-  struct wrapper *w = ws;
-  struct dump *d = w->dump;
-  perp_status status = perp_kkt_solve(ctx, w->inner, blocks, f, c, a, lambda, stats);
-  if (d->step >= 0 && d->pending && d->solves < SOLVES && status == PERP_OK) {
+  struct wrapper *wrapper = ws;
+  struct dump *dump = wrapper->dump;
+  perp_status status = perp_kkt_solve(ctx, wrapper->inner, blocks, f, c, a, lambda, stats);
+  if (dump->step >= 0 && dump->pending && dump->solves < SOLVES && status == PERP_OK) {
     const size_t n = (size_t)(blocks->nv + blocks->m), nv = (size_t)blocks->nv,
                  m = (size_t)blocks->m;
-    double *b = d->b + n * (size_t)d->solves, *x = d->x + n * (size_t)d->solves;
+    double *b = dump->b + n * (size_t)dump->solves, *x = dump->x + n * (size_t)dump->solves;
     memcpy(b, f, nv * sizeof *f);
     for (size_t i = 0; i < m; i++) b[nv + i] = -c[i];
     memcpy(x, a, nv * sizeof *a);
     memcpy(x + nv, lambda, m * sizeof *lambda);
-    d->reason = stats->reason;
-    d->solves++;
+    dump->reason = stats->reason;
+    dump->solves++;
   }
   return status;
 }
 
 static void wrapper_destroy(void *ws)
 {
-  struct wrapper *w = ws;
-  if (w == NULL) return;
-  perp_kkt_destroy(w->inner);
-  free(w);
+  struct wrapper *wrapper = ws;
+  if (wrapper == NULL) return;
+  perp_kkt_destroy(wrapper->inner);
+  free(wrapper);
 }
 
 /* ---- the run ---- */
 
 static perp_status kkt_dump_wrap(perp_ctx *ctx, perp_parts *parts, void *user)
 {
-  struct dump *d = user;
+  struct dump *dump = user;
   if (parts->kkt.d == NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "this run solves no KKT system: its formulation has none");
-  d->inner = parts->kkt;
-  d->desc = *(const perp_kkt_desc *)(const void *)parts->kkt.d;
-  d->desc.d.opts = NULL; /* the options of the wrapper are no table */
-  d->desc.d.opts_size = 0;
-  d->desc.create = wrapper_create;
-  d->desc.factor = wrapper_factor;
-  d->desc.solve = wrapper_solve;
-  d->desc.destroy = wrapper_destroy;
+  dump->inner = parts->kkt;
+  dump->desc = *(const perp_kkt_desc *)(const void *)parts->kkt.d;
+  dump->desc.d.opts = NULL; /* the options of the wrapper are no table */
+  dump->desc.d.opts_size = 0;
+  dump->desc.create = wrapper_create;
+  dump->desc.factor = wrapper_factor;
+  dump->desc.solve = wrapper_solve;
+  dump->desc.destroy = wrapper_destroy;
   struct wrapper_opts *opts = perp_xalloc(1, sizeof *opts);
-  opts->dump = d;
-  parts->kkt = (perp_spec){ .d = &d->desc.d, .opts = opts };
+  opts->dump = dump;
+  parts->kkt = (perp_spec){ .d = &dump->desc.d, .opts = opts };
   return PERP_OK;
 }
 
 static void next_step(int64_t step, void *user)
 {
-  struct dump *d = user;
-  d->chosen |= step < 0; /* the last system of the run is kept whatever its step is */
-  kkt_dump_flush(d);
-  d->step = step;
-  d->in_step = 0;
+  struct dump *dump = user;
+  dump->chosen |= step < 0; /* the last system of the run is kept whatever its step is */
+  kkt_dump_flush(dump);
+  dump->step = step;
+  dump->in_step = 0;
 }
 
-static perp_status read_steps(perp_ctx *ctx, const char *text, struct dump *d)
+static perp_status read_steps(perp_ctx *ctx, const char *text, struct dump *dump)
 {
-  d->all = text != NULL && strcmp(text, "all") == 0;
-  if (text == NULL || d->all) return PERP_OK;
+  dump->all = text != NULL && strcmp(text, "all") == 0;
+  if (text == NULL || dump->all) return PERP_OK;
   char *end;
-  for (const char *s = text;; s = end + 1) {
-    long long n = strtoll(s, &end, 10);
-    if (end == s || n < 0 || d->n_steps == STEPS || (*end != '\0' && *end != ','))
+  for (const char *at = text;; at = end + 1) {
+    long long n = strtoll(at, &end, 10);
+    if (end == at || n < 0 || dump->n_steps == STEPS || (*end != '\0' && *end != ','))
       return PERP_FAIL(
           ctx, PERP_ERR_OPTION,
           "steps must be all, or at most %d step numbers from 0, separated by commas: got '%s'",
           STEPS, text);
-    d->wanted[d->n_steps++] = n;
+    dump->wanted[dump->n_steps++] = n;
     if (*end == '\0') return PERP_OK;
   }
 }
@@ -297,26 +299,26 @@ static perp_status read_steps(perp_ctx *ctx, const char *text, struct dump *d)
 perp_status perp_kkt_dump(perp_ctx *ctx, const perp_request *request, const char *dir,
                           const char *steps, const char *title, FILE *out)
 {
-  struct dump d = { .dir = dir, .title = title, .ctx = ctx };
-  PERP_TRY(read_steps(ctx, steps, &d));
+  struct dump dump = { .dir = dir, .title = title, .ctx = ctx };
+  PERP_TRY(read_steps(ctx, steps, &dump));
   PERP_TRY(perp_make_dirs(ctx, dir));
-  perp_table_init(&d.table, "lrrrrl");
-  perp_table_row(
-      &d.table, (const char *const[]){ "file", "rows", "entries", "solves", "residual", "reason" });
+  perp_table_init(&dump.table, "lrrrrl");
+  perp_table_row(&dump.table, (const char *const[]){ "file", "rows", "entries", "solves",
+                                                     "residual", "reason" });
   perp_request own = *request;
-  own.watch = &(perp_watch){ .parts = kkt_dump_wrap, .step = next_step, .user = &d };
+  own.watch = &(perp_watch){ .parts = kkt_dump_wrap, .step = next_step, .user = &dump };
   perp_result result;
   perp_status status = perp_simulate(ctx, &own, &result);
   if (status == PERP_OK && result.reason < 0) perp_say("%s", result.message);
-  if (status == PERP_OK) status = d.status;
-  if (status == PERP_OK && d.table.n == d.table.columns)
+  if (status == PERP_OK) status = dump.status;
+  if (status == PERP_OK && dump.table.n == dump.table.columns)
     status = PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
         "no KKT system was solved: the model has no joints, or the run has none of these steps");
-  if (status == PERP_OK) perp_table_print(&d.table, out);
+  if (status == PERP_OK) perp_table_print(&dump.table, out);
   perp_result_free(&result);
-  perp_table_free(&d.table);
-  perp_spec_free(&d.inner);
-  perp_pool_free(&d.pool);
+  perp_table_free(&dump.table);
+  perp_spec_free(&dump.inner);
+  perp_pool_free(&dump.pool);
   return status;
 }

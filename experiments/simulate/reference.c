@@ -22,18 +22,19 @@ struct table {
 
 static double table_next(void *user, double t)
 {
-  const struct table *x = user;
-  double k = ceil(t / x->t_end * SAMPLES - 1e-9);
-  return k <= SAMPLES ? x->t_end * k / SAMPLES : HUGE_VAL;
+  const struct table *table = user;
+  double k = ceil(t / table->t_end * SAMPLES - 1e-9);
+  return k <= SAMPLES ? table->t_end * k / SAMPLES : HUGE_VAL;
 }
 
 static perp_status table_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
-  const struct table *x = user;
-  const double *s = x->state + (size_t)lround(t / x->t_end * SAMPLES) * (size_t)(x->nq + x->nv);
+  const struct table *table = user;
+  const double *s = table->state +
+                    (size_t)lround(t / table->t_end * SAMPLES) * (size_t)(table->nq + table->nv);
   (void)ctx;
-  memcpy(q, s, (size_t)x->nq * sizeof *q);
-  memcpy(v, s + x->nq, (size_t)x->nv * sizeof *v);
+  memcpy(q, s, (size_t)table->nq * sizeof *q);
+  memcpy(v, s + table->nq, (size_t)table->nv * sizeof *v);
   return PERP_OK;
 }
 
@@ -50,7 +51,7 @@ static perp_status reference_record(perp_ctx *ctx, double *state, int k, int nq,
 
 /* The states at all times of comparison with `steps` steps in between. */
 static perp_status reference_march(perp_ctx *ctx, const perp_scene *scene, double t_end, int steps,
-                                   struct table *x)
+                                   struct table *table)
 {
   perp_cell_run run = { .scene = *scene, .h = t_end / SAMPLES / steps };
   const bool bodies = scene->model != NULL;
@@ -72,7 +73,8 @@ static perp_status reference_march(perp_ctx *ctx, const perp_scene *scene, doubl
         status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the run ended early");
     }
     perp_cell_state(&run, &t, &q, &v);
-    if (status == PERP_OK) status = reference_record(ctx, x->state, k, x->nq, x->nv, q, v);
+    if (status == PERP_OK)
+      status = reference_record(ctx, table->state, k, table->nq, table->nv, q, v);
   }
   perp_sim_destroy(run.sim);
   perp_ode_destroy(run.ode);
@@ -113,10 +115,10 @@ static perp_status reference_extrapolate(perp_ctx *ctx, const perp_scene *scene,
 static int find_truth(const perp_scene *scene, const char *kind, int other)
 {
   const char *prefix = strcmp(kind, "closed-form") == 0 ? "closed form" : kind;
-  for (int i = 0; i < scene->n_truths; i++)
-    if (i != other &&
-        (strcmp(kind, "auto") == 0 || strncmp(scene->truth[i].what, prefix, strlen(prefix)) == 0))
-      return i;
+  for (int truth = 0; truth < scene->n_truths; truth++)
+    if (truth != other && (strcmp(kind, "auto") == 0 ||
+                           strncmp(scene->truth[truth].what, prefix, strlen(prefix)) == 0))
+      return truth;
   return -1;
 }
 
@@ -127,27 +129,27 @@ struct columns {
   double *err, *size;
 };
 
-static void reference_compare(struct columns *c)
+static void reference_compare(struct columns *columns)
 {
-  for (int i = 0; c->quaternions && i + 7 <= c->nq; i += 7) {
+  for (int i = 0; columns->quaternions && i + 7 <= columns->nq; i += 7) {
     double dot = 0;
-    for (int k = 3; k < 7; k++) dot += c->a[i + k] * c->b[i + k];
-    for (int k = 3; k < 7 && dot < 0; k++) c->a[i + k] = -c->a[i + k];
+    for (int k = 3; k < 7; k++) dot += columns->a[i + k] * columns->b[i + k];
+    for (int k = 3; k < 7 && dot < 0; k++) columns->a[i + k] = -columns->a[i + k];
   }
-  for (int i = 0; i < c->nq; i++) {
-    double e = fabs(c->a[i] - c->b[i]);
-    if (!(e <= c->err[i])) c->err[i] = e; /* a NaN stays */
-    c->size[i] = fmax(c->size[i], fabs(c->b[i]));
+  for (int i = 0; i < columns->nq; i++) {
+    double e = fabs(columns->a[i] - columns->b[i]);
+    if (!(e <= columns->err[i])) columns->err[i] = e; /* a NaN stays */
+    columns->size[i] = fmax(columns->size[i], fabs(columns->b[i]));
   }
 }
 
-static double worst_of(const struct columns *c)
+static double worst_of(const struct columns *columns)
 {
   double largest = 0, worst = 0;
-  for (int i = 0; i < c->nq; i++) largest = fmax(largest, c->size[i]);
-  for (int i = 0; i < c->nq; i++) {
-    double e = c->err[i] / fmax(c->size[i], fmax(1e-9 * largest, 1e-300));
-    if (c->size[i] < 1e-9 * largest) e = c->err[i] / largest;
+  for (int i = 0; i < columns->nq; i++) largest = fmax(largest, columns->size[i]);
+  for (int i = 0; i < columns->nq; i++) {
+    double e = columns->err[i] / fmax(columns->size[i], fmax(1e-9 * largest, 1e-300));
+    if (columns->size[i] < 1e-9 * largest) e = columns->err[i] / largest;
     if (!(e <= worst)) worst = e;
   }
   return worst;
@@ -159,13 +161,14 @@ static perp_status compare_truths(perp_ctx *ctx, const perp_scene *scene, const 
   const int nq = scene->model != NULL ? perp_model_nq(scene->model) : scene->ode->nq;
   const int nv = scene->model != NULL ? perp_model_nv(scene->model) : scene->ode->nv;
   double *block = perp_xalloc((size_t)(4 * nq + nv), sizeof *block);
-  struct columns c = { .nq = nq,
-                       .quaternions = scene->model != NULL && perp_model_dim(scene->model) == 3,
-                       .a = block,
-                       .b = block + nq,
-                       .err = block + 2 * nq,
-                       .size = block + 3 * nq,
-                       .v = block + 4 * nq };
+  struct columns columns = { .nq = nq,
+                             .quaternions = scene->model != NULL &&
+                                            perp_model_dim(scene->model) == 3,
+                             .a = block,
+                             .b = block + nq,
+                             .err = block + 2 * nq,
+                             .size = block + 3 * nq,
+                             .v = block + 4 * nq };
   perp_status status = PERP_OK;
   double before = -1;
   for (int k = 1; k <= SAMPLES && status == PERP_OK; k++) {
@@ -176,13 +179,13 @@ static perp_status compare_truths(perp_ctx *ctx, const perp_scene *scene, const 
     if (!(t <= result->t_end * (1 + 1e-12)) || t <= before || a->next_time(a->user, t) > t)
       continue;
     before = t;
-    status = a->state(a->user, ctx, t, c.a, c.v);
-    if (status == PERP_OK) status = b->state(b->user, ctx, t, c.b, c.v);
+    status = a->state(a->user, ctx, t, columns.a, columns.v);
+    if (status == PERP_OK) status = b->state(b->user, ctx, t, columns.b, columns.v);
     if (status != PERP_OK) break;
-    reference_compare(&c);
+    reference_compare(&columns);
     result->times++;
   }
-  result->worst = result->times > 0 ? worst_of(&c) : (double)NAN;
+  result->worst = result->times > 0 ? worst_of(&columns) : (double)NAN;
   free(block);
   return status;
 }

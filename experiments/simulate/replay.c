@@ -101,12 +101,13 @@ static void joint_error(const perp_model *model, const double *q, int joint, flo
 
 static void replay_contacts(frame *f, const perp_step_info *info, int dim)
 {
-  for (int i = 0; i < info->n_contacts; i++) f->depth = fmax(f->depth, -info->contacts[i].gap);
-  for (int i = 0; i < f->contacts; i++) {
-    const double *p = info->contacts[i].p[1], *impulse = info->impulse + 3 * (size_t)i;
+  for (int contact = 0; contact < info->n_contacts; contact++)
+    f->depth = fmax(f->depth, -info->contacts[contact].gap);
+  for (int contact = 0; contact < f->contacts; contact++) {
+    const double *p = info->contacts[contact].p[1], *impulse = info->impulse + 3 * (size_t)contact;
     for (int k = 0; k < 3; k++) {
-      f->contact[PER_CONTACT * i + k] = (float)(k < dim ? p[k] : 0);
-      f->contact[PER_CONTACT * i + 3 + k] = (float)(k < dim ? impulse[k] : 0);
+      f->contact[PER_CONTACT * contact + k] = (float)(k < dim ? p[k] : 0);
+      f->contact[PER_CONTACT * contact + 3 + k] = (float)(k < dim ? impulse[k] : 0);
     }
   }
 }
@@ -152,8 +153,8 @@ perp_status perp_replay_frame(perp_ctx *ctx, perp_replay *replay, const perp_rep
   f->contact = f->ref + (f->known ? replay->pose : 0);
   for (int i = 0; i < replay->pose; i++) f->state[i] = (float)state->q[i];
   for (int i = 0; i < replay->pose && f->known; i++) f->ref[i] = (float)state->ref[i];
-  for (int k = 0; k < perp_model_joints(replay->model); k++)
-    joint_error(replay->model, state->q, k, f->state + replay->pose + 3 * k);
+  for (int joint = 0; joint < perp_model_joints(replay->model); joint++)
+    joint_error(replay->model, state->q, joint, f->state + replay->pose + 3 * joint);
   perp_loads_at(replay->model, replay->load, replay->loads, state->t, state->q, state->v, info,
                 f->state + replay->pose + replay->error);
   for (int i = 0; i < replay->reactions; i++) {

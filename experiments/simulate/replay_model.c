@@ -23,8 +23,8 @@ static void replay_reals(perp_json *json, const char *key, const double *v, int 
 static void replay_bodies(perp_json *json, const perp_model *model)
 {
   perp_json_open(json, "bodies", '[');
-  for (int i = 0; i < perp_model_bodies(model); i++) {
-    const perp_body_def *def = perp_model_body(model, i);
+  for (int body = 0; body < perp_model_bodies(model); body++) {
+    const perp_body_def *def = perp_model_body(model, body);
     /* I_x = m (b^2 + c^2) / 12 and so on, for the edges a, b, c */
     const double *I = def->mass.inertia, sum = I[0] + I[4] + I[8];
     double half[3];
@@ -47,8 +47,8 @@ static void replay_shapes(perp_json *json, const perp_model *model)
                                        "ellipsoid", "cylinder", "cone", "mesh",     "field" };
   const int dim = perp_model_dim(model);
   perp_json_open(json, "shapes", '[');
-  for (int i = 0; i < perp_model_shapes(model); i++) {
-    const perp_shape_def *def = perp_model_shape(model, i);
+  for (int shape = 0; shape < perp_model_shapes(model); shape++) {
+    const perp_shape_def *def = perp_model_shape(model, shape);
     perp_json_open(json, NULL, '{');
     perp_json_members(json, "body %d, kind %s", def->body, kinds[def->kind]);
     replay_reals(json, "x", def->x, 3);
@@ -99,8 +99,8 @@ static void replay_curve(perp_json *json, const perp_model *model, int joint)
 static void replay_joints(perp_json *json, const perp_model *model)
 {
   perp_json_open(json, "joints", '[');
-  for (int i = 0; i < perp_model_joints(model); i++) {
-    const perp_joint_def *def = perp_model_joint(model, i);
+  for (int joint = 0; joint < perp_model_joints(model); joint++) {
+    const perp_joint_def *def = perp_model_joint(model, joint);
     perp_json_open(json, NULL, '{');
     const bool turned = def->kind == PERP_JOINT_PLUGIN && def->a < 0; /* no anchor in the world */
     perp_json_members(json, "kind %s, a %d, b %d", perp_joint_name(def), turned ? def->b : def->a,
@@ -108,7 +108,7 @@ static void replay_joints(perp_json *json, const perp_model *model)
     replay_reals(json, "at_a", def->anchor_a, 3);
     replay_reals(json, "at_b", def->anchor_b, 3);
     replay_reals(json, "axis", def->axis_a, 3);
-    if (def->kind == PERP_JOINT_CURVE) replay_curve(json, model, i);
+    if (def->kind == PERP_JOINT_CURVE) replay_curve(json, model, joint);
     perp_json_close(json, '}');
   }
   perp_json_close(json, ']');
@@ -117,8 +117,8 @@ static void replay_joints(perp_json *json, const perp_model *model)
 static void replay_springs(perp_json *json, const perp_model *model)
 {
   perp_json_open(json, "springs", '[');
-  for (int i = 0; i < perp_model_force_elements(model); i++) {
-    const perp_force_def *def = perp_model_force_element(model, i);
+  for (int element = 0; element < perp_model_force_elements(model); element++) {
+    const perp_force_def *def = perp_model_force_element(model, element);
     if (def->kind != PERP_FORCE_SPRING) continue;
     perp_json_open(json, NULL, '{');
     perp_json_members(json, "a %d, b %d", def->a, def->b);

@@ -110,8 +110,8 @@ void perp_result_free(perp_result *result)
 
 double perp_result_metric(const perp_result *result, const char *name)
 {
-  for (int i = 0; i < result->n_metrics; i++)
-    if (strcmp(result->metrics[i].name, name) == 0) return result->metrics[i].value;
+  for (int metric = 0; metric < result->n_metrics; metric++)
+    if (strcmp(result->metrics[metric].name, name) == 0) return result->metrics[metric].value;
   return nan("");
 }
 
@@ -297,8 +297,8 @@ static void put_groups(perp_json *json, const perp_result *result)
                     (long long)count->rhs_bodies, count->restart_s, count->advance_s);
   line_close(json);
   perp_json_open(json, "groups.each", '[');
-  for (int i = 0; i < count->groups; i++) {
-    const perp_group_info *info = &result->groups[i];
+  for (int group = 0; group < count->groups; group++) {
+    const perp_group_info *info = &result->groups[group];
     line_open(json, NULL);
     perp_json_members(json, "first %d, bodies %d, idle? %d, steps %lld, rhs.calls %lld, h %g",
                       info->first, info->bodies, info->idle, (long long)info->steps,
@@ -334,8 +334,8 @@ void perp_result_json(const perp_result *result, FILE *out)
   }
   perp_json_members(&json, "h %g, t_end %g", result->h, result->t_end);
   line_open(&json, "metrics");
-  for (int i = 0; i < result->n_metrics; i++)
-    perp_json_real(&json, result->metrics[i].name, result->metrics[i].value);
+  for (int metric = 0; metric < result->n_metrics; metric++)
+    perp_json_real(&json, result->metrics[metric].name, result->metrics[metric].value);
   line_close(&json);
   if (result->n_forces > 0) {
     line_open(&json, "forces");

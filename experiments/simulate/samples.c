@@ -14,29 +14,31 @@ typedef perp_cell_run run;
 
 /* ---- life ---- */
 
-perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *r)
+perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *cell_run)
 {
-  const size_t nq = (size_t)r->measure->nq, nv = (size_t)r->measure->nv, m = (size_t)r->measure->m;
-  PERP_TRY(
-      perp_against_create(ctx, &r->scene, r->t_end, r->adaptive, (int)nq, (int)nv, &r->against));
-  r->q_at = malloc((nq + nv + m + 1) * sizeof *r->q_at);
-  if (r->q_at == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a state between two");
-  r->v_at = r->q_at + nq;
-  r->lambda_at = r->v_at + nv;
-  const bool replay = r->request->replay_path != NULL && r->scene.model != NULL;
-  if (!r->adaptive || !(r->request->want_series || replay)) return PERP_OK;
-  r->plain = r->scene;
-  r->plain.n_gauges = 0; /* they see the march alone */
-  PERP_TRY(perp_measure_create(ctx, &r->plain, &r->between));
-  r->between->motion.wanted = false;
+  const size_t nq = (size_t)cell_run->measure->nq, nv = (size_t)cell_run->measure->nv,
+               m = (size_t)cell_run->measure->m;
+  PERP_TRY(perp_against_create(ctx, &cell_run->scene, cell_run->t_end, cell_run->adaptive, (int)nq,
+                               (int)nv, &cell_run->against));
+  cell_run->q_at = malloc((nq + nv + m + 1) * sizeof *cell_run->q_at);
+  if (cell_run->q_at == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a state between two");
+  cell_run->v_at = cell_run->q_at + nq;
+  cell_run->lambda_at = cell_run->v_at + nv;
+  const bool replay = cell_run->request->replay_path != NULL && cell_run->scene.model != NULL;
+  if (!cell_run->adaptive || !(cell_run->request->want_series || replay)) return PERP_OK;
+  cell_run->plain = cell_run->scene;
+  cell_run->plain.n_gauges = 0; /* they see the march alone */
+  PERP_TRY(perp_measure_create(ctx, &cell_run->plain, &cell_run->between));
+  cell_run->between->motion.wanted = false;
   return PERP_OK;
 }
 
-void perp_samples_destroy(perp_cell_run *r)
+void perp_samples_destroy(perp_cell_run *cell_run)
 {
-  perp_measure_destroy(r->between);
-  free(r->q_at);
-  perp_against_free(&r->against);
+  perp_measure_destroy(cell_run->between);
+  free(cell_run->q_at);
+  perp_against_free(&cell_run->against);
 }
 
 /* ---- between two accepted states ---- */
@@ -48,9 +50,9 @@ static double samples_next(double t, double every)
   return ceil(past / every) * every;
 }
 
-static double next_sample(const run *r, double t)
+static double next_sample(const run *job, double t)
 {
-  return samples_next(t, r->every);
+  return samples_next(t, job->every);
 }
 
 /* Is t, the end of a step, to be looked at: a multiple of every, or one was passed without dense
@@ -61,203 +63,215 @@ static bool samples_due(double t, double every, double last)
 }
 
 /* the first row of a reference file after t */
-static double next_row(const run *r, double t)
+static double next_row(const run *job, double t)
 {
-  if (r->against.truth == NULL || r->against.any_time || r->against.parted) return HUGE_VAL;
-  const double row = r->against.truth->next_time(r->against.truth->user, t + 2e-10 * fmax(1, t));
+  if (job->against.truth == NULL || job->against.any_time || job->against.parted) return HUGE_VAL;
+  const double row = job->against.truth->next_time(job->against.truth->user,
+                                                   t + 2e-10 * fmax(1, t));
   return row > t ? row : HUGE_VAL;
 }
 
 /* A frame of the replay; m has measured its state. */
-static perp_status samples_replay(perp_ctx *ctx, run *r, double t, const double *q, const double *v,
-                                  const perp_measure *measure, const double *ref,
+static perp_status samples_replay(perp_ctx *ctx, run *job, double t, const double *q,
+                                  const double *v, const perp_measure *measure, const double *ref,
                                   const perp_step_info *info, bool end)
 {
   const perp_replay_state state = { .t = t,
                                     .q = q,
                                     .v = v,
                                     .info = info,
-                                    .reaction = r->log != NULL && r->log->step->joints_known &&
-                                                        r->log->samples > 0
-                                                    ? r->log->step->joint
+                                    .reaction = job->log != NULL && job->log->step->joints_known &&
+                                                        job->log->samples > 0
+                                                    ? job->log->step->joint
                                                     : NULL,
                                     .energy = measure != NULL ? measure->now.energy : (double)NAN,
                                     .drift = measure != NULL ? measure->now.drift_pos : (double)NAN,
                                     .ref = ref,
                                     .end = end };
-  return perp_replay_frame(ctx, r->replay, &state);
+  return perp_replay_frame(ctx, job->replay, &state);
 }
 
 /* The truth at t for the eye alone: what is compared, and where it ends, stays as it is without a
  * film.  NULL: not known.  In q_second. */
-static const double *samples_ghost(perp_ctx *ctx, run *r, double t)
+static const double *samples_ghost(perp_ctx *ctx, run *job, double t)
 {
-  if (r->against.parted || !perp_truth_answers(r->against.truth, t)) return NULL;
-  return r->against.truth->state(r->against.truth->user, ctx, t, r->against.q_second,
-                                 r->against.v_second) == PERP_OK
-             ? r->against.q_second
+  if (job->against.parted || !perp_truth_answers(job->against.truth, t)) return NULL;
+  return job->against.truth->state(job->against.truth->user, ctx, t, job->against.q_second,
+                                   job->against.v_second) == PERP_OK
+             ? job->against.q_second
              : NULL;
 }
 
 /* The frames of a film between two accepted states, where there is dense output. */
-static perp_status samples_film(perp_ctx *ctx, run *r, double t_last, double t,
+static perp_status samples_film(perp_ctx *ctx, run *job, double t_last, double t,
                                 const perp_step_info *info)
 {
   const perp_step_info nothing = { .reason = PERP_EXACT, .drift_pos_pre = nan("") };
-  r->filmed = t_last;
-  if (r->replay == NULL || !r->request->film) return PERP_OK;
+  job->filmed = t_last;
+  if (job->replay == NULL || !job->request->film) return PERP_OK;
   for (double at = t_last;;) {
-    at = samples_next(at, r->film_every);
-    if (!(at < t) || perp_cell_same_time(at, t) || !perp_cell_dense(ctx, r, at, NULL))
+    at = samples_next(at, job->film_every);
+    if (!(at < t) || perp_cell_same_time(at, t) || !perp_cell_dense(ctx, job, at, NULL))
       return PERP_OK;
-    perp_measure_state(r->between, at, r->q_at, r->v_at, &nothing);
+    perp_measure_state(job->between, at, job->q_at, job->v_at, &nothing);
     /* truths that are integrated do not like to go back in time, as rows of a series would make
      * them */
-    const double *ref = r->request->want_series ? NULL : samples_ghost(ctx, r, at);
-    PERP_TRY(samples_replay(ctx, r, at, r->q_at, r->v_at, r->between, ref, info, false));
-    r->filmed = at;
+    const double *ref = job->request->want_series ? NULL : samples_ghost(ctx, job, at);
+    PERP_TRY(samples_replay(ctx, job, at, job->q_at, job->v_at, job->between, ref, info, false));
+    job->filmed = at;
   }
 }
 
 /* The state in q_at and v_at at t: a row of a file, or one of the series, or both. */
-static perp_status samples_inner(perp_ctx *ctx, run *r, double t, bool row, bool sample,
+static perp_status samples_inner(perp_ctx *ctx, run *job, double t, bool row, bool sample,
                                  const perp_step_info *info)
 {
-  const bool series = r->request->want_series, replay = r->replay != NULL && !r->request->film;
+  const bool series = job->request->want_series,
+             replay = job->replay != NULL && !job->request->film;
   bool known = false;
-  if (row || (sample && series)) PERP_TRY(perp_against_at(ctx, &r->against, t, &known));
+  if (row || (sample && series)) PERP_TRY(perp_against_at(ctx, &job->against, t, &known));
   if (row && known)
-    perp_measure_compare_between(ctx, r->measure, t, r->q_at, r->v_at, r->against.q_ref,
-                                 r->against.v_ref, r->sim != NULL ? r->lambda_at : NULL);
+    perp_measure_compare_between(ctx, job->measure, t, job->q_at, job->v_at, job->against.q_ref,
+                                 job->against.v_ref, job->sim != NULL ? job->lambda_at : NULL);
   if (!sample || !(series || replay)) return PERP_OK;
   const perp_step_info nothing = { .reason = PERP_EXACT, .drift_pos_pre = nan("") };
-  perp_measure_state(r->between, t, r->q_at, r->v_at, &nothing);
+  perp_measure_state(job->between, t, job->q_at, job->v_at, &nothing);
   if (series) {
     if (known)
-      perp_measure_compare_between(ctx, r->between, t, r->q_at, r->v_at, r->against.q_ref,
-                                   r->against.v_ref, NULL);
-    PERP_TRY(perp_series_row(ctx, &r->result->series, r->between, r->q_at, r->v_at));
-    if (r->log != NULL) {
-      PERP_TRY(perp_force_log_between(ctx, r->log, t, r->q_at, r->v_at, r->lambda_at,
-                                      perp_cell_redundant(r)));
-      perp_series_forces(&r->result->series, r->result->series.rows - 1, r->log);
+      perp_measure_compare_between(ctx, job->between, t, job->q_at, job->v_at, job->against.q_ref,
+                                   job->against.v_ref, NULL);
+    PERP_TRY(perp_series_row(ctx, &job->result->series, job->between, job->q_at, job->v_at));
+    if (job->log != NULL) {
+      PERP_TRY(perp_force_log_between(ctx, job->log, t, job->q_at, job->v_at, job->lambda_at,
+                                      perp_cell_redundant(job)));
+      perp_series_forces(&job->result->series, job->result->series.rows - 1, job->log);
     }
   }
   if (!replay) return PERP_OK;
-  return samples_replay(ctx, r, t, r->q_at, r->v_at, r->between, known ? r->against.q_ref : NULL,
-                        info, false);
+  return samples_replay(ctx, job, t, job->q_at, job->v_at, job->between,
+                        known ? job->against.q_ref : NULL, info, false);
 }
 
 /* The state right behind the fall of gauge->turn through zero, if it falls in (a, b), into q_at and
  * v_at. */
-static bool samples_turn(perp_ctx *ctx, run *r, const perp_gauge *gauge, double a, double b,
+static bool samples_turn(perp_ctx *ctx, run *job, const perp_gauge *gauge, double a, double b,
                          double *t)
 {
   const double enough = narrow * (b - a);
-  if (!perp_cell_dense(ctx, r, a, NULL) || !(gauge->turn(gauge->user, r->q_at, r->v_at) > 0))
+  if (!perp_cell_dense(ctx, job, a, NULL) || !(gauge->turn(gauge->user, job->q_at, job->v_at) > 0))
     return false;
-  if (!perp_cell_dense(ctx, r, b, NULL) || !(gauge->turn(gauge->user, r->q_at, r->v_at) < 0))
+  if (!perp_cell_dense(ctx, job, b, NULL) || !(gauge->turn(gauge->user, job->q_at, job->v_at) < 0))
     return false;
   for (int i = 0; i < TURN_STATES_MOST && b - a > enough; i++) {
     const double mid = a + 0.5 * (b - a);
-    if (!(mid > a && mid < b) || !perp_cell_dense(ctx, r, mid, NULL)) break;
-    if (gauge->turn(gauge->user, r->q_at, r->v_at) > 0)
+    if (!(mid > a && mid < b) || !perp_cell_dense(ctx, job, mid, NULL)) break;
+    if (gauge->turn(gauge->user, job->q_at, job->v_at) > 0)
       a = mid;
     else
       b = mid;
   }
   *t = b;
-  return perp_cell_dense(ctx, r, b, NULL);
+  return perp_cell_dense(ctx, job, b, NULL);
 }
 
-perp_status perp_samples_between(perp_ctx *ctx, perp_cell_run *r, double t_last, double t,
+perp_status perp_samples_between(perp_ctx *ctx, perp_cell_run *cell_run, double t_last, double t,
                                  const perp_step_info *info)
 {
   {
-    const perp_scene *scene = &r->scene;
+    const perp_scene *scene = &cell_run->scene;
     double at;
-    for (int i = 0; i < scene->n_gauges; i++) {
-      if (scene->gauge[i].turn == NULL || !samples_turn(ctx, r, &scene->gauge[i], t_last, t, &at))
+    for (int gauge = 0; gauge < scene->n_gauges; gauge++) {
+      if (scene->gauge[gauge].turn == NULL ||
+          !samples_turn(ctx, cell_run, &scene->gauge[gauge], t_last, t, &at))
         continue;
       for (int k = 0; k < scene->n_gauges; k++)
         if (scene->gauge[k].sample != NULL)
-          scene->gauge[k].sample(scene->gauge[k].user, at, r->q_at, r->v_at, NULL);
+          scene->gauge[k].sample(scene->gauge[k].user, at, cell_run->q_at, cell_run->v_at, NULL);
     }
   }
-  r->sampled = t_last;
-  if (!r->adaptive) return PERP_OK;
-  PERP_TRY(samples_film(ctx, r, t_last, t, info));
-  const bool samples = r->between != NULL && (r->log == NULL || !perp_force_log_at_steps(r->log));
+  cell_run->sampled = t_last;
+  if (!cell_run->adaptive) return PERP_OK;
+  PERP_TRY(samples_film(ctx, cell_run, t_last, t, info));
+  const bool samples = cell_run->between != NULL &&
+                       (cell_run->log == NULL || !perp_force_log_at_steps(cell_run->log));
   for (double at = t_last;;) {
-    const double sample = samples ? next_sample(r, at) : HUGE_VAL, row = next_row(r, at);
+    const double sample = samples ? next_sample(cell_run, at) : HUGE_VAL,
+                 row = next_row(cell_run, at);
     at = fmin(sample, row);
     if (!(at < t) || perp_cell_same_time(at, t)) return PERP_OK;
     const bool is_row = isfinite(row) && perp_cell_same_time(at, row);
-    const bool multipliers = (is_row || r->log != NULL) && r->sim != NULL;
-    if (!perp_cell_dense(ctx, r, at, multipliers ? r->lambda_at : NULL)) return PERP_OK;
+    const bool multipliers = (is_row || cell_run->log != NULL) && cell_run->sim != NULL;
+    if (!perp_cell_dense(ctx, cell_run, at, multipliers ? cell_run->lambda_at : NULL))
+      return PERP_OK;
     const bool is_sample = isfinite(sample) && perp_cell_same_time(at, sample);
-    PERP_TRY(samples_inner(ctx, r, at, is_row, is_sample, info));
-    if (is_sample) r->sampled = at;
+    PERP_TRY(samples_inner(ctx, cell_run, at, is_row, is_sample, info));
+    if (is_sample) cell_run->sampled = at;
   }
 }
 
 /* ---- at accepted states ---- */
 
 /* So many steps of a fixed size are at least this time. */
-static int64_t samples_stride(const run *r, double time)
+static int64_t samples_stride(const run *job, double time)
 {
-  const double steps = ceil(time / r->h * (1 - 1e-9));
+  const double steps = ceil(time / job->h * (1 - 1e-9));
   return (int64_t)fmin(fmax(1, steps), PERP_STEPS_MOST);
 }
 
 /* Is the accepted state at t a frame of a film? */
-static bool samples_filmed(const run *r, int64_t count, double t, bool end)
+static bool samples_filmed(const run *job, int64_t count, double t, bool end)
 {
   if (end || count == 0) return true;
-  if (r->adaptive) return samples_due(t, r->film_every, r->filmed);
-  return count % samples_stride(r, r->film_every) == 0;
+  if (job->adaptive) return samples_due(t, job->film_every, job->filmed);
+  return count % samples_stride(job, job->film_every) == 0;
 }
 
 /* The forces of the row that was added last: of the step that ended there, or of the one to come,
  * which reports those of its start. */
-static perp_status samples_forces(perp_ctx *ctx, run *r, double t, const double *q, const double *v,
-                                  int64_t count)
+static perp_status samples_forces(perp_ctx *ctx, run *job, double t, const double *q,
+                                  const double *v, int64_t count)
 {
-  perp_series *series = &r->result->series;
+  perp_series *series = &job->result->series;
   series->row = series->rows - 1;
-  series->waits = r->log->step->time == PERP_FORCES_AT_START;
+  series->waits = job->log->step->time == PERP_FORCES_AT_START;
   if (series->waits) return PERP_OK;
-  if (r->log->step->time == PERP_FORCES_AT_STATE)
-    PERP_TRY(perp_force_log_between(ctx, r->log, t, q, v, NULL, -1));
+  if (job->log->step->time == PERP_FORCES_AT_STATE)
+    PERP_TRY(perp_force_log_between(ctx, job->log, t, q, v, NULL, -1));
   else if (count == 0)
     return PERP_OK;
-  perp_series_forces(series, series->row, r->log);
+  perp_series_forces(series, series->row, job->log);
   return PERP_OK;
 }
 
-perp_status perp_samples_at(perp_ctx *ctx, perp_cell_run *r, int64_t count, double t_last, double t,
-                            const double *q, const double *v, bool end, const perp_step_info *info)
+perp_status perp_samples_at(perp_ctx *ctx, perp_cell_run *cell_run, int64_t count, double t_last,
+                            double t, const double *q, const double *v, bool end,
+                            const perp_step_info *info)
 {
-  const int64_t stride = samples_stride(r, r->every);
-  const bool grid = r->against.truth != NULL && !r->against.any_time;
+  const int64_t stride = samples_stride(cell_run, cell_run->every);
+  const bool grid = cell_run->against.truth != NULL && !cell_run->against.any_time;
   bool compare = end || count == 0, row = compare, known = false;
-  if (!r->adaptive) {
+  if (!cell_run->adaptive) {
     compare = row = end || count % stride == 0;
   } else if (count > 0) {
     /* the first state at or after a sample; a row where dense output has not been there */
-    const double sample = next_sample(r, t_last);
+    const double sample = next_sample(cell_run, t_last);
     compare = compare || sample <= t || perp_cell_same_time(sample, t);
-    row = end || samples_due(t, r->every, r->sampled);
+    row = end || samples_due(t, cell_run->every, cell_run->sampled);
   }
-  if (grid || compare) PERP_TRY(perp_against_at(ctx, &r->against, t, &known));
-  if (known) perp_measure_compare(ctx, r->measure, q, v, r->against.q_ref, r->against.v_ref);
-  if (row && r->request->want_series) {
-    perp_series *series = &r->result->series;
-    PERP_TRY(perp_series_row(ctx, series, r->measure, q, v));
-    if (r->log != NULL) PERP_TRY(samples_forces(ctx, r, t, q, v, count));
+  if (grid || compare) PERP_TRY(perp_against_at(ctx, &cell_run->against, t, &known));
+  if (known)
+    perp_measure_compare(ctx, cell_run->measure, q, v, cell_run->against.q_ref,
+                         cell_run->against.v_ref);
+  if (row && cell_run->request->want_series) {
+    perp_series *series = &cell_run->result->series;
+    PERP_TRY(perp_series_row(ctx, series, cell_run->measure, q, v));
+    if (cell_run->log != NULL) PERP_TRY(samples_forces(ctx, cell_run, t, q, v, count));
   }
-  if (r->replay == NULL || !(r->request->film ? samples_filmed(r, count, t, end) : row))
+  if (cell_run->replay == NULL ||
+      !(cell_run->request->film ? samples_filmed(cell_run, count, t, end) : row))
     return PERP_OK;
-  const double *ref = known ? r->against.q_ref : r->request->film ? samples_ghost(ctx, r, t) : NULL;
-  return samples_replay(ctx, r, t, q, v, r->measure, ref, info, end);
+  const double *ref = known                     ? cell_run->against.q_ref
+                      : cell_run->request->film ? samples_ghost(ctx, cell_run, t)
+                                                : NULL;
+  return samples_replay(ctx, cell_run, t, q, v, cell_run->measure, ref, info, end);
 }

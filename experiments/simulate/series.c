@@ -26,8 +26,8 @@ perp_status perp_series_create(perp_ctx *ctx, const perp_measure *measure,
     snprintf(series->header[SERIES_FIXED + i], PERP_HEADER_MAX, "q%d", i);
   for (int i = 0; i < measure->nv; i++)
     snprintf(series->header[SERIES_FIXED + measure->nq + i], PERP_HEADER_MAX, "v%d", i);
-  for (int i = series->forces; i < series->columns; i++)
-    memcpy(series->header[i], log->header[i - series->forces], PERP_HEADER_MAX);
+  for (int column = series->forces; column < series->columns; column++)
+    memcpy(series->header[column], log->header[column - series->forces], PERP_HEADER_MAX);
   return PERP_OK;
 }
 
@@ -58,7 +58,7 @@ perp_status perp_series_row(perp_ctx *ctx, perp_series *series, const perp_measu
   memcpy(row + SERIES_FIXED, q, (size_t)measure->nq * sizeof *row);
   if (measure->nv > 0)
     memcpy(row + SERIES_FIXED + measure->nq, v, (size_t)measure->nv * sizeof *row);
-  for (int i = series->forces; i < series->columns; i++) row[i] = (double)NAN;
+  for (int column = series->forces; column < series->columns; column++) row[column] = (double)NAN;
   return PERP_OK;
 }
 
@@ -67,22 +67,23 @@ perp_status perp_series_row(perp_ctx *ctx, perp_series *series, const perp_measu
 static bool *wanted_columns(const perp_series_file *file, const perp_series *series)
 {
   bool *wanted = perp_xalloc((size_t)series->columns + 1, sizeof *wanted);
-  for (int c = 0; c < series->columns; c++) {
-    size_t n = strcspn(series->header[c], "[");
-    size_t letters = strspn(series->header[c], "abcdefghijklmnopqrstuvwxyz");
-    wanted[c] = file->n_fields == 0 || c == 0; /* the time always */
+  for (int column = 0; column < series->columns; column++) {
+    size_t n = strcspn(series->header[column], "[");
+    size_t letters = strspn(series->header[column], "abcdefghijklmnopqrstuvwxyz");
+    wanted[column] = file->n_fields == 0 || column == 0; /* the time always */
     for (int i = 0; i < file->n_fields; i++) {
       const char *field = file->fields[i];
-      bool whole = strlen(field) == n && strncmp(field, series->header[c], n) == 0;
+      bool whole = strlen(field) == n && strncmp(field, series->header[column], n) == 0;
       /* "q" stands for q0, q1, ... */
       bool group = strlen(field) == letters && letters < n &&
-                   strspn(series->header[c] + letters, "0123456789") == n - letters &&
-                   strncmp(field, series->header[c], letters) == 0;
+                   strspn(series->header[column] + letters, "0123456789") == n - letters &&
+                   strncmp(field, series->header[column], letters) == 0;
       /* "elbow" stands for all forces of that joint */
       const size_t length = strlen(field);
-      const bool part = c >= series->forces && length < n && series->header[c][length] == '.' &&
-                        strncmp(field, series->header[c], length) == 0;
-      wanted[c] = wanted[c] || whole || group || part;
+      const bool part = column >= series->forces && length < n &&
+                        series->header[column][length] == '.' &&
+                        strncmp(field, series->header[column], length) == 0;
+      wanted[column] = wanted[column] || whole || group || part;
     }
   }
   return wanted;
@@ -91,14 +92,14 @@ static bool *wanted_columns(const perp_series_file *file, const perp_series *ser
 static void write_row(FILE *out, const perp_series *series, const bool *wanted, int r)
 {
   const char *comma = "";
-  for (int c = 0; c < series->columns; c++) {
-    if (!wanted[c]) continue;
+  for (int column = 0; column < series->columns; column++) {
+    if (!wanted[column]) continue;
     fputs(comma, out);
     comma = ",";
-    double v = r >= 0 ? series->values[(size_t)r * (size_t)series->columns + (size_t)c] : 0;
+    double v = r >= 0 ? series->values[(size_t)r * (size_t)series->columns + (size_t)column] : 0;
     char text[40] = "";
     if (r < 0)
-      fputs(series->header[c], out);
+      fputs(series->header[column], out);
     else if (isfinite(v)) {
       perp_format_real(v, text, sizeof text);
       fputs(text, out);

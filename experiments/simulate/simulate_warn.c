@@ -159,12 +159,12 @@ perp_status perp_warn_servos(perp_ctx *ctx, const perp_cell_run *run)
 static bool warn_servo(const perp_cell_run *run, const perp_result *result)
 {
   const perp_model *model = run->scene.model;
-  const char *f = result->formulation;
+  const char *at = result->formulation;
   bool springs = false;
-  for (int i = 0; model != NULL && i < perp_model_drives(model); i++)
-    springs = springs || perp_model_drive(model, i)->stiffness > 0;
-  return springs && strncmp(f, "velocity", 8) == 0 && (f[8] == '\0' || f[8] == ':') &&
-         strstr(f, "servo=") == NULL;
+  for (int drive = 0; model != NULL && drive < perp_model_drives(model); drive++)
+    springs = springs || perp_model_drive(model, drive)->stiffness > 0;
+  return springs && strncmp(at, "velocity", 8) == 0 && (at[8] == '\0' || at[8] == ':') &&
+         strstr(at, "servo=") == NULL;
 }
 
 /* What mends a loss: an integrator that conserves, where the run has none and nothing touches; or a
@@ -193,8 +193,8 @@ static bool warn_expected(const perp_cell_run *run)
 {
   const perp_model *model = run->scene.model;
   bool violates = run->measure->run.perturbed;
-  for (int i = 0; model != NULL && i < perp_model_joints(model); i++)
-    violates = violates || perp_model_joint(model, i)->start == PERP_START_VIOLATES;
+  for (int joint = 0; model != NULL && joint < perp_model_joints(model); joint++)
+    violates = violates || perp_model_joint(model, joint)->start == PERP_START_VIOLATES;
   return violates;
 }
 

@@ -225,13 +225,14 @@ int perp_study_files(perp_pool *pool, perp_study_file **files)
   for (int i = 0; i < n_dirs; i++) {
     DIR *dir = opendir(dirs[i]);
     if (dir == NULL) continue;
-    for (struct dirent *e; (e = readdir(dir)) != NULL && n < MOST;) {
-      size_t k = strlen(e->d_name);
-      if (k < 6 || strcmp(e->d_name + k - 5, ".yaml") != 0 || e->d_name[0] == '.') continue;
-      const char *name = perp_pool_strndup(pool, e->d_name, k - 5);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL && n < MOST;) {
+      size_t k = strlen(entry->d_name);
+      if (k < 6 || strcmp(entry->d_name + k - 5, ".yaml") != 0 || entry->d_name[0] == '.') continue;
+      const char *name = perp_pool_strndup(pool, entry->d_name, k - 5);
       const int before = names.n;
       if (perp_names_index(pool, &names, name, -1) == before)
-        file[n++] = (perp_study_file){ name, perp_pool_printf(pool, "%s/%s", dirs[i], e->d_name) };
+        file[n++] = (perp_study_file){ name,
+                                       perp_pool_printf(pool, "%s/%s", dirs[i], entry->d_name) };
     }
     closedir(dir);
   }

@@ -42,10 +42,10 @@ static void cell_id(const perp_study *study, perp_cell *cell)
 {
   perp_text text = { 0 };
   perp_text_add(&text, "kind=%s\n", study->kind->name);
-  for (int p = 0; p < study->n_params; p++)
-    if (cell->value[p].text[0] !=
+  for (int param = 0; param < study->n_params; param++)
+    if (cell->value[param].text[0] !=
         '\0') /* a parameter that is added later does not rename old cells */
-      perp_text_add(&text, "%s=%s\n", study->kind->params[p].key, cell->value[p].text);
+      perp_text_add(&text, "%s=%s\n", study->kind->params[param].key, cell->value[param].text);
   snprintf(cell->id, sizeof cell->id, "%016llx",
            (unsigned long long)perp_hash64(text.s, text.n, 0));
   perp_text_free(&text);
@@ -53,8 +53,8 @@ static void cell_id(const perp_study *study, perp_cell *cell)
 
 static bool same_values(const perp_study *study, const perp_cell *a, const perp_cell *b)
 {
-  for (int p = 0; p < study->n_params; p++)
-    if (strcmp(a->value[p].text, b->value[p].text) != 0) return false;
+  for (int param = 0; param < study->n_params; param++)
+    if (strcmp(a->value[param].text, b->value[param].text) != 0) return false;
   return true;
 }
 
@@ -88,19 +88,19 @@ static bool plan_left_out(const perp_ctx *ctx, const perp_study *study, perp_pla
     plan->absent[plan->n_absent++] = (perp_plan_absent){ optional->part, 0 };
   }
   plan->absent[i].combinations++;
-  for (int p = 0; p < study->n_params; p++) plan->use[p][index[p]].used = true;
+  for (int param = 0; param < study->n_params; param++) plan->use[param][index[param]].used = true;
   return true;
 }
 
 static void make_uses(const perp_study *study, perp_plan *plan)
 {
   plan->use = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *plan->use);
-  for (int p = 0; p < study->n_params; p++) {
+  for (int param = 0; param < study->n_params; param++) {
     int n = 1;
-    for (int a = 0; a < study->n_axes; a++)
-      if (study->axes[a].param == p) n = study->axes[a].n;
-    plan->use[p] = perp_pool_alloc(&plan->pool, (size_t)n, sizeof **plan->use);
-    for (int i = 0; i < n; i++) plan->use[p][i].drop = -1;
+    for (int axis = 0; axis < study->n_axes; axis++)
+      if (study->axes[axis].param == param) n = study->axes[axis].n;
+    plan->use[param] = perp_pool_alloc(&plan->pool, (size_t)n, sizeof **plan->use);
+    for (int i = 0; i < n; i++) plan->use[param][i].drop = -1;
   }
 }
 
@@ -110,16 +110,16 @@ static void plan_canonical(perp_ctx *ctx, const perp_study *study, perp_plan *pl
                            const int *index, void **memory, char (*why)[PERP_WHY_MAX],
                            perp_cell *cell)
 {
-  for (int p = 0; p < study->n_params; p++) why[p][0] = '\0';
+  for (int param = 0; param < study->n_params; param++) why[param][0] = '\0';
   if (study->kind->canonical != NULL)
     study->kind->canonical(ctx, study, &plan->pool, memory, cell->value, why);
-  for (int p = 0; p < study->n_params; p++) {
-    perp_value_use *use = &plan->use[p][index[p]];
+  for (int param = 0; param < study->n_params; param++) {
+    perp_value_use *use = &plan->use[param][index[param]];
     use->combinations++;
-    if (why[p][0] == '\0')
+    if (why[param][0] == '\0')
       use->used = true;
     else
-      use->drop = drop_of(plan, p, why[p]);
+      use->drop = drop_of(plan, param, why[param]);
   }
 }
 
@@ -152,8 +152,8 @@ static void plan_combination(const perp_study *study, int64_t k, int *index, per
     else
       k -= n;
   }
-  for (int p = 0; p < study->n_params; p++)
-    if (study->fixed[p] != NULL) cell->value[p] = *study->fixed[p];
+  for (int param = 0; param < study->n_params; param++)
+    if (study->fixed[param] != NULL) cell->value[param] = *study->fixed[param];
   for (int a = study->n_axes - 1; a >= 0; a--) {
     const perp_axis *axis = &study->axes[a];
     const int p = axis->param, n = set != NULL ? set->n[p] : axis->n, i = (int)(k % n);
@@ -252,9 +252,9 @@ double perp_cell_work(const perp_study *study, const perp_cell *cell)
 
 void perp_cell_label(const perp_study *study, const perp_cell *cell, perp_text *out)
 {
-  for (int a = 0; a < study->n_axes; a++) {
-    int p = study->axes[a].param;
-    perp_text_add(out, "%s%s=%s", a > 0 ? " " : "", study->kind->params[p].key,
+  for (int axis = 0; axis < study->n_axes; axis++) {
+    int p = study->axes[axis].param;
+    perp_text_add(out, "%s%s=%s", axis > 0 ? " " : "", study->kind->params[p].key,
                   cell->value[p].text[0] ? cell->value[p].text : "-");
   }
   if (study->n_axes == 0) perp_text_add(out, "%s", study->name);
@@ -262,9 +262,9 @@ void perp_cell_label(const perp_study *study, const perp_cell *cell, perp_text *
 
 void perp_cell_json(perp_json *json, const perp_study *study, const perp_cell *cell)
 {
-  for (int p = 0; p < study->n_params; p++)
-    if (cell->value[p].type != PERP_VALUE_MISSING)
-      perp_param_json(json, study->kind->params[p].key, &cell->value[p]);
+  for (int param = 0; param < study->n_params; param++)
+    if (cell->value[param].type != PERP_VALUE_MISSING)
+      perp_param_json(json, study->kind->params[param].key, &cell->value[param]);
 }
 
 /* ---- plan.jsonl ---- */
@@ -378,10 +378,10 @@ perp_status perp_plan_load(perp_ctx *ctx, const char *path, const perp_study *st
                                    sizeof *plan->excluded);
   perp_status status = PERP_OK;
   int line = 0;
-  for (char *s = text; *s != '\0' && status == PERP_OK;) {
-    size_t n = strcspn(s, "\n");
-    status = load_line(ctx, path, ++line, s, n, study, plan, selection);
-    s += n + (s[n] == '\n');
+  for (char *at = text; *at != '\0' && status == PERP_OK;) {
+    size_t n = strcspn(at, "\n");
+    status = load_line(ctx, path, ++line, at, n, study, plan, selection);
+    at += n + (at[n] == '\n');
   }
   if (status == PERP_OK && line == 0) status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s is empty", path);
   free(text);

@@ -73,9 +73,10 @@ static void plan_check_conditions(const perp_plan_scope *scope, const perp_expr 
 void perp_plan_check(const perp_ctx *ctx, const perp_study *study, const perp_plan *plan,
                      perp_diag *diag)
 {
-  for (int p = 0; p < study->n_params; p++)
-    plan_check_unused(study, plan, p, study->fixed[p] != NULL ? study->fixed[p]->text : NULL,
-                      study->fixed_at[p], &plan->use[p][0], diag);
+  for (int param = 0; param < study->n_params; param++)
+    plan_check_unused(study, plan, param,
+                      study->fixed[param] != NULL ? study->fixed[param]->text : NULL,
+                      study->fixed_at[param], &plan->use[param][0], diag);
   for (int a = 0; a < study->n_axes; a++) {
     const perp_axis *axis = &study->axes[a];
     for (int i = 0; i < axis->n && axis->at != NULL; i++)
@@ -93,9 +94,9 @@ void perp_plan_check(const perp_ctx *ctx, const perp_study *study, const perp_pl
                               ? NULL
                               : study->published[i].where,
                           study->published[i].at, study->published[i].conditions_text, diag);
-  for (int i = 0; i < study->n_claims; i++)
-    plan_check_conditions(&scope, study->claims[i].conditions, NULL, study->claims[i].at,
-                          study->claims[i].conditions_text, diag);
+  for (int claim = 0; claim < study->n_claims; claim++)
+    plan_check_conditions(&scope, study->claims[claim].conditions, NULL, study->claims[claim].at,
+                          study->claims[claim].conditions_text, diag);
 }
 
 int perp_plan_refuse(const perp_ctx *ctx, const perp_study *study, const perp_plan *plan)

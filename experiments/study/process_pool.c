@@ -101,36 +101,36 @@ perp_status perp_process_pool_create(perp_ctx *ctx, int size, perp_process_pool 
   return status;
 }
 
-static void process_pool_kill(const struct child *k)
+static void process_pool_kill(const struct child *child)
 {
-  kill(-k->pid, SIGKILL);
-  kill(k->pid, SIGKILL);
+  kill(-child->pid, SIGKILL);
+  kill(child->pid, SIGKILL);
 }
 
 /* The place becomes free; what is left of the process and its children is killed. */
-static void process_pool_bury(struct child *k)
+static void process_pool_bury(struct child *child)
 {
-  kill(-k->pid, SIGKILL);
-  if (k->line >= 0) close(k->line);
-  if (k->log >= 0) close(k->log);
-  *k = (struct child){ .kept = k->kept };
+  kill(-child->pid, SIGKILL);
+  if (child->line >= 0) close(child->line);
+  if (child->log >= 0) close(child->log);
+  *child = (struct child){ .kept = child->kept };
 }
 
-static void process_pool_retire(perp_process_pool *pool, struct child *k)
+static void process_pool_retire(perp_process_pool *pool, struct child *child)
 {
   pool->fence.buried = true;
-  process_pool_kill(k);
-  while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR) {}
-  process_pool_bury(k);
+  process_pool_kill(child);
+  while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR) {}
+  process_pool_bury(child);
 }
 
 void perp_process_pool_destroy(perp_process_pool *pool)
 {
   if (pool == NULL) return;
   for (int i = 0; i < pool->size; i++) {
-    struct child *k = &pool->child[i];
-    if (k->pid > 0) process_pool_retire(pool, k);
-    perp_kept_free(k->kept);
+    struct child *child = &pool->child[i];
+    if (child->pid > 0) process_pool_retire(pool, child);
+    perp_kept_free(child->kept);
   }
   perp_fence_close(&pool->fence);
   if (pool->signals >= 0) {
@@ -205,8 +205,8 @@ static void process_pool_do(const perp_ctx *parent_ctx, const perp_order *order,
 }
 
 _Noreturn static void process_pool_child(const perp_ctx *parent_ctx,
-                                         const perp_process_pool *workers, const struct child *k,
-                                         int line, pid_t parent)
+                                         const perp_process_pool *workers,
+                                         const struct child *child, int line, pid_t parent)
 {
   setpgid(0, 0);
   perp_memory_exit(PERP_NO_MEMORY);
@@ -217,17 +217,17 @@ _Noreturn static void process_pool_child(const perp_ctx *parent_ctx,
   signal(SIGXFSZ, SIG_DFL);
   int null = open("/dev/null", O_RDWR);
   dup2(null, 0);
-  dup2(k->log >= 0 ? k->log : null, 1);
-  dup2(k->log >= 0 ? k->log : null, 2);
+  dup2(child->log >= 0 ? child->log : null, 1);
+  dup2(child->log >= 0 ? child->log : null, 2);
   /* keep nothing of the parent's but the line */
   if (line != 3) dup2(line, 3);
   close_range(4, ~0u, 0);
   static struct answer answer;
-  perp_order order = k->order;
+  perp_order order = child->order;
   limit_child(&order);
   const double at_first = peak_bytes();
   do {
-    process_pool_do(parent_ctx, &order, k->kept, &answer.outcome);
+    process_pool_do(parent_ctx, &order, child->kept, &answer.outcome);
     answer.worn = peak_bytes() - at_first > process_growth;
     if (!perp_send_all(3, &answer, sizeof answer)) _exit(1);
   } while (perp_receive_all(3, &order, sizeof order));
@@ -237,41 +237,42 @@ _Noreturn static void process_pool_child(const perp_ctx *parent_ctx,
 /* ---- in the parent ---- */
 
 /* CPU time of a child, s; infinite once it is gone. */
-static double process_pool_cpu(const struct child *k)
+static double process_pool_cpu(const struct child *child)
 {
   clockid_t clock;
-  struct timespec t;
-  if (clock_getcpuclockid(k->pid, &clock) != 0 || clock_gettime(clock, &t) != 0) return HUGE_VAL;
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+  struct timespec timespec;
+  if (clock_getcpuclockid(child->pid, &clock) != 0 || clock_gettime(clock, &timespec) != 0)
+    return HUGE_VAL;
+  return (double)timespec.tv_sec + 1e-9 * (double)timespec.tv_nsec;
 }
 
-static void process_pool_set_deadline(struct child *k, double deadline)
+static void process_pool_set_deadline(struct child *child, double deadline)
 {
-  k->deadline = deadline;
-  k->kill_at = deadline + perp_kept_grace(k->order.timeout);
+  child->deadline = deadline;
+  child->kill_at = deadline + perp_kept_grace(child->order.timeout);
 }
 
-static void process_pool_begin(struct child *k, const perp_order *order)
+static void process_pool_begin(struct child *child, const perp_order *order)
 {
-  perp_kept_reset(k->kept);
-  k->order = *order;
-  k->busy = true;
-  k->asked = k->killed = false;
-  k->full = 0;
-  k->got = 0;
-  k->began = perp_clock_wall();
-  k->cpu_began = k->pid > 0 ? process_pool_cpu(k) : 0;
-  process_pool_set_deadline(k, order->timeout > 0 ? k->began + order->timeout : HUGE_VAL);
+  perp_kept_reset(child->kept);
+  child->order = *order;
+  child->busy = true;
+  child->asked = child->killed = false;
+  child->full = 0;
+  child->got = 0;
+  child->began = perp_clock_wall();
+  child->cpu_began = child->pid > 0 ? process_pool_cpu(child) : 0;
+  process_pool_set_deadline(child, order->timeout > 0 ? child->began + order->timeout : HUGE_VAL);
 }
 
 /* Has it spent its limit?  If not, it is asked again when it can have. */
-static bool process_pool_late(struct child *k, double now)
+static bool process_pool_late(struct child *child, double now)
 {
-  const double limit = k->order.timeout, last = k->began + process_patience * limit;
-  if (now <= k->deadline) return false;
-  const double left = limit - (process_pool_cpu(k) - k->cpu_began);
+  const double limit = child->order.timeout, last = child->began + process_patience * limit;
+  if (now <= child->deadline) return false;
+  const double left = limit - (process_pool_cpu(child) - child->cpu_began);
   if (!(left > 0) || now >= last) return true;
-  process_pool_set_deadline(k, fmin(now + fmax(left, 0.02), last));
+  process_pool_set_deadline(child, fmin(now + fmax(left, 0.02), last));
   return false;
 }
 
@@ -289,86 +290,86 @@ static int process_pool_open_log(const char *path)
 }
 
 /* A process for this order and for those that may follow. */
-static perp_status process_pool_fork(perp_ctx *ctx, perp_process_pool *pool, struct child *k,
+static perp_status process_pool_fork(perp_ctx *ctx, perp_process_pool *pool, struct child *child,
                                      const perp_order *order)
 {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return PERP_FAIL(ctx, PERP_ERR_IO, "socketpair: %s", strerror(errno));
-  *k = (struct child){ .kept = k->kept,
-                       .line = ends[0],
-                       .log = process_pool_open_log(order->log_path) };
-  process_pool_begin(k, order);
+  *child = (struct child){ .kept = child->kept,
+                           .line = ends[0],
+                           .log = process_pool_open_log(order->log_path) };
+  process_pool_begin(child, order);
   fflush(NULL); /* buffered output must not be written twice */
   const pid_t parent = getpid(), pid = fork();
-  if (pid == 0) process_pool_child(ctx, pool, k, ends[1], parent);
+  if (pid == 0) process_pool_child(ctx, pool, child, ends[1], parent);
   const int why = errno;
   close(ends[1]);
   if (pid < 0) {
-    close(k->line);
-    if (k->log >= 0) close(k->log);
-    *k = (struct child){ .kept = k->kept };
+    close(child->line);
+    if (child->log >= 0) close(child->log);
+    *child = (struct child){ .kept = child->kept };
     return PERP_FAIL(ctx, PERP_ERR_IO, "fork: %s", strerror(why));
   }
-  k->pid = pid;
+  child->pid = pid;
   setpgid(pid, pid); /* the child does it too: whoever comes first */
-  fcntl(k->line, F_SETFL, O_NONBLOCK);
+  fcntl(child->line, F_SETFL, O_NONBLOCK);
   return PERP_OK;
 }
 
 perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *pool, const perp_order *order)
 {
-  struct child *k = NULL; /* one that waits, else a free place */
+  struct child *child = NULL; /* one that waits, else a free place */
   for (int i = 0; i < pool->size; i++) {
     struct child *other = &pool->child[i];
-    if (!other->busy && (k == NULL || other->pid > 0)) k = other;
+    if (!other->busy && (child == NULL || other->pid > 0)) child = other;
   }
-  if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_INTERNAL, "all worker processes are busy");
-  if (k->pid > 0 && !order->alone && k->order.memory == order->memory) {
-    process_pool_begin(k, order);
+  if (child == NULL) return PERP_FAIL(ctx, PERP_ERR_INTERNAL, "all worker processes are busy");
+  if (child->pid > 0 && !order->alone && child->order.memory == order->memory) {
+    process_pool_begin(child, order);
     pool->running++;
-    if (perp_send_all(k->line, order, sizeof *order)) return PERP_OK;
+    if (perp_send_all(child->line, order, sizeof *order)) return PERP_OK;
     pool->running--; /* it is dead: another one */
   }
-  if (k->pid > 0) process_pool_retire(pool, k);
-  PERP_TRY(process_pool_fork(ctx, pool, k, order));
+  if (child->pid > 0) process_pool_retire(pool, child);
+  PERP_TRY(process_pool_fork(ctx, pool, child, order));
   pool->running++;
   return PERP_OK;
 }
 
-static void process_pool_drain(struct child *k)
+static void process_pool_drain(struct child *child)
 {
-  while (k->line >= 0) {
-    char *to = (char *)&k->answer + k->got;
+  while (child->line >= 0) {
+    char *to = (char *)&child->answer + child->got;
     char rest;
-    size_t room = sizeof k->answer - k->got;
-    ssize_t n = read(k->line, room > 0 ? to : &rest, room > 0 ? room : 1);
+    size_t room = sizeof child->answer - child->got;
+    ssize_t n = read(child->line, room > 0 ? to : &rest, room > 0 ? room : 1);
     if (n < 0 && errno == EINTR) continue;
     if (n > 0) {
-      k->got += room > 0 ? (size_t)n : 0;
+      child->got += room > 0 ? (size_t)n : 0;
       continue;
     }
     if (n < 0 && errno == EAGAIN) return;
-    close(k->line);
-    k->line = -1;
+    close(child->line);
+    child->line = -1;
   }
 }
 
 /* What the order has printed gets its file: a new one, what a link of that name leads to stays as
  * it is. */
-static void process_pool_keep_log(const struct child *k)
+static void process_pool_keep_log(const struct child *child)
 {
   struct stat printed;
-  if (k->order.log_path == NULL) return;
-  unlink(k->order.log_path);
-  if (k->log < 0 || fstat(k->log, &printed) != 0 || printed.st_size == 0) return;
-  const int to = open(k->order.log_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+  if (child->order.log_path == NULL) return;
+  unlink(child->order.log_path);
+  if (child->log < 0 || fstat(child->log, &printed) != 0 || printed.st_size == 0) return;
+  const int to = open(child->order.log_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                       0666);
   off_t at = 0;
   while (to >= 0 && at < printed.st_size &&
-         sendfile(to, k->log, &at, (size_t)(printed.st_size - at)) > 0) {}
+         sendfile(to, child->log, &at, (size_t)(printed.st_size - at)) > 0) {}
   if (to >= 0) close(to);
-  if (ftruncate(k->log, 0) != 0) { /* then the next one shows it again */
+  if (ftruncate(child->log, 0) != 0) { /* then the next one shows it again */
   }
 }
 
@@ -383,15 +384,15 @@ static bool process_pool_plausible(perp_outcome *outcome)
   return true;
 }
 
-static bool process_pool_answered(struct child *k)
+static bool process_pool_answered(struct child *child)
 {
-  return k->got == sizeof k->answer && process_pool_plausible(&k->answer.outcome);
+  return child->got == sizeof child->answer && process_pool_plausible(&child->answer.outcome);
 }
 
 /* What a child without a result has left: figures up to some time. */
-static void take_kept(const struct child *k, perp_outcome *outcome)
+static void take_kept(const struct child *child, perp_outcome *outcome)
 {
-  const perp_outcome *last = perp_kept_last(k->kept);
+  const perp_outcome *last = perp_kept_last(child->kept);
   perp_outcome so_far = { 0 };
   if (last != NULL) so_far = *last;
   if (!process_pool_plausible(&so_far)) return;
@@ -403,79 +404,81 @@ static void take_kept(const struct child *k, perp_outcome *outcome)
 }
 
 /* "stopped at the time limit of 1 s, at t = 0.31 s of the run" */
-static void say_limit(const struct child *k, const char *what, perp_outcome *outcome)
+static void say_limit(const struct child *child, const char *what, perp_outcome *outcome)
 {
   char at[64] = "";
   if (outcome->partial && outcome->reached > 0)
     snprintf(at, sizeof at, ", at t = %.6g s of the run", outcome->reached);
   snprintf(outcome->cause, sizeof outcome->cause, "%s at the time limit of %g s%s", what,
-           k->order.timeout, at);
+           child->order.timeout, at);
 }
 
-static void process_pool_judge(struct child *k, int wait_status, perp_outcome *outcome)
+static void process_pool_judge(struct child *child, int wait_status, perp_outcome *outcome)
 {
-  *outcome = k->answer.outcome;
+  *outcome = child->answer.outcome;
   char limit[64] = "";
-  if (k->order.memory > 0)
-    snprintf(limit, sizeof limit, "memory limit of %.0f MiB reached", k->order.memory / 1048576);
-  if (process_pool_answered(k)) {
+  if (child->order.memory > 0)
+    snprintf(limit, sizeof limit, "memory limit of %.0f MiB reached",
+             child->order.memory / 1048576);
+  if (process_pool_answered(child)) {
     if (outcome->status == PERP_CELL_OOM) {
       char said[304];
       snprintf(said, sizeof said, "%.300s", outcome->cause);
       snprintf(outcome->reason, sizeof outcome->reason, "memory-limit");
-      if (outcome->n == 0) take_kept(k, outcome);
+      if (outcome->n == 0) take_kept(child, outcome);
       snprintf(outcome->cause, sizeof outcome->cause, "%s%s%s", limit,
                limit[0] && said[0] ? ": " : "", said);
     } else if (outcome->status == PERP_CELL_TIMEOUT)
-      say_limit(k, "stopped", outcome);
+      say_limit(child, "stopped", outcome);
     return;
   }
-  if (k->killed)
+  if (child->killed)
     *outcome = (perp_outcome){ .status = PERP_CELL_TIMEOUT, .reason = "time-limit" };
-  else if (k->full > 0 || (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == PERP_NO_MEMORY)) {
+  else if (child->full > 0 ||
+           (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == PERP_NO_MEMORY)) {
     *outcome = (perp_outcome){ .status = PERP_CELL_OOM, .reason = "memory-limit" };
     snprintf(outcome->cause, sizeof outcome->cause, "%s", limit[0] ? limit : "out of memory");
-    if (k->full > 0)
+    if (child->full > 0)
       snprintf(outcome->cause, sizeof outcome->cause, "%s, with %d process%s that it started",
-               limit, k->full, k->full > 1 ? "es" : "");
+               limit, child->full, child->full > 1 ? "es" : "");
   } else {
     *outcome = (perp_outcome){ .status = PERP_CELL_CRASH, .reason = "crash" };
     perp_kept_cause(wait_status, outcome->cause, sizeof outcome->cause);
   }
   outcome->magic = magic;
-  take_kept(k, outcome);
-  outcome->wall_s = perp_clock_wall() - k->began;
-  if (k->order.job.series_path != NULL) { /* its rows so far */
-    char *part = perp_growing_path(k->order.job.series_path);
-    perp_growing_name(part, k->order.job.series_path);
+  take_kept(child, outcome);
+  outcome->wall_s = perp_clock_wall() - child->began;
+  if (child->order.job.series_path != NULL) { /* its rows so far */
+    char *part = perp_growing_path(child->order.job.series_path);
+    perp_growing_name(part, child->order.job.series_path);
     free(part);
   }
-  if (k->killed) say_limit(k, "killed", outcome);
+  if (child->killed) say_limit(child, "killed", outcome);
 }
 
 /* Crashed, or without memory, in a process that did other orders before: that may be theirs. */
-static bool process_pool_doubtful(struct child *k)
+static bool process_pool_doubtful(struct child *child)
 {
-  return k->orders > 0 && !k->killed && k->full == 0 &&
-         (!process_pool_answered(k) || k->answer.outcome.status == PERP_CELL_OOM);
+  return child->orders > 0 && !child->killed && child->full == 0 &&
+         (!process_pool_answered(child) || child->answer.outcome.status == PERP_CELL_OOM);
 }
 
 /* Has the child answered its order, or ended without an answer? */
-static bool process_pool_ended(struct child *k, double now, int *wait_status)
+static bool process_pool_ended(struct child *child, double now, int *wait_status)
 {
-  process_pool_drain(k);
-  if (k->got == sizeof k->answer) return true;
-  if (!k->asked && process_pool_late(k, now)) {
-    k->asked = true;
-    *perp_kept_cut(k->kept) = PERP_CUT_TIME;
+  process_pool_drain(child);
+  if (child->got == sizeof child->answer) return true;
+  if (!child->asked && process_pool_late(child, now)) {
+    child->asked = true;
+    *perp_kept_cut(child->kept) = PERP_CUT_TIME;
   }
-  if (now > k->kill_at && !k->killed) {
-    k->killed = true;
-    process_pool_kill(k);
+  if (now > child->kill_at && !child->killed) {
+    child->killed = true;
+    process_pool_kill(child);
   }
-  const pid_t got = waitpid(k->pid, wait_status, WNOHANG);
+  const pid_t got = waitpid(child->pid, wait_status, WNOHANG);
   if (got == 0 || (got < 0 && errno == EINTR)) return false;
-  process_pool_drain(k);
+  process_pool_drain(child);
   return true;
 }
 
@@ -488,9 +491,9 @@ static void process_pool_watch(perp_process_pool *pool)
   double *most = perp_xalloc((size_t)n, sizeof *most);
   int *over = perp_xalloc((size_t)n, sizeof *over);
   for (int i = 0; i < n; i++) {
-    const struct child *k = &pool->child[i];
-    own[i] = k->pid;
-    most[i] = k->busy && k->order.memory > 0 ? pool->base + k->order.memory : HUGE_VAL;
+    const struct child *child = &pool->child[i];
+    own[i] = child->pid;
+    most[i] = child->busy && child->order.memory > 0 ? pool->base + child->order.memory : HUGE_VAL;
   }
   perp_fence_watch(&pool->fence, own, n, most, over);
   for (int i = 0; i < n; i++)
@@ -507,22 +510,23 @@ static bool process_pool_reap(perp_process_pool *pool, perp_order *order, perp_o
 {
   const double now = perp_clock_wall();
   for (int i = 0; i < pool->size; i++) {
-    struct child *k = &pool->child[i];
+    struct child *child = &pool->child[i];
     int wait_status = 0;
-    if (!k->busy || !process_pool_ended(k, now, &wait_status)) continue;
-    process_pool_keep_log(k);
-    process_pool_judge(k, wait_status, outcome);
-    *order = k->order;
-    if (process_pool_doubtful(k)) { /* asked again, in a process of its own: that decides */
+    if (!child->busy || !process_pool_ended(child, now, &wait_status)) continue;
+    process_pool_keep_log(child);
+    process_pool_judge(child, wait_status, outcome);
+    *order = child->order;
+    if (process_pool_doubtful(child)) { /* asked again, in a process of its own: that decides */
       perp_ctx quiet = *pool->ctx;
-      process_pool_retire(pool, k);
-      if (process_pool_fork(&quiet, pool, k, order) == PERP_OK) continue;
+      process_pool_retire(pool, child);
+      if (process_pool_fork(&quiet, pool, child, order) == PERP_OK) continue;
     } else {
-      k->busy = false;
-      k->orders++;
-      k->worked += now - k->began;
-      if (!process_pool_answered(k) || k->answer.worn || order->alone || k->worked > process_life)
-        process_pool_retire(pool, k);
+      child->busy = false;
+      child->orders++;
+      child->worked += now - child->began;
+      if (!process_pool_answered(child) || child->answer.worn || order->alone ||
+          child->worked > process_life)
+        process_pool_retire(pool, child);
     }
     pool->running--;
     return true;
@@ -554,11 +558,11 @@ perp_process_pool_event perp_process_pool_wait(perp_process_pool *pool, double s
     int n = 0;
     fds[n++] = (struct pollfd){ .fd = pool->signals, .events = POLLIN };
     for (int i = 0; i < pool->size; i++) {
-      const struct child *k = &pool->child[i];
-      if (!k->busy) continue;
-      if (k->line >= 0) fds[n++] = (struct pollfd){ .fd = k->line, .events = POLLIN };
-      const double next = k->asked ? k->kill_at : k->deadline;
-      if (!k->killed && next < wake) wake = next;
+      const struct child *child = &pool->child[i];
+      if (!child->busy) continue;
+      if (child->line >= 0) fds[n++] = (struct pollfd){ .fd = child->line, .events = POLLIN };
+      const double next = child->asked ? child->kill_at : child->deadline;
+      if (!child->killed && next < wake) wake = next;
     }
     double left = wake > now ? wake - now : 0;
     poll(fds, (nfds_t)n, left > 60 ? 60000 : (int)ceil(1000 * left));

@@ -68,8 +68,8 @@ const char *perp_study_text(perp_study_reader *reader, const perp_node *map, con
 
 int perp_study_column(const perp_study *study, const char *name)
 {
-  for (int i = 0; i < study->n_columns; i++)
-    if (strcmp(study->columns[i].name, name) == 0) return i;
+  for (int column = 0; column < study->n_columns; column++)
+    if (strcmp(study->columns[column].name, name) == 0) return column;
   return -1;
 }
 
@@ -85,7 +85,8 @@ void perp_study_check_metric(perp_study_reader *reader, const perp_node *at, con
   perp_study *study = reader->s;
   if (perp_study_metric(study, name) != NULL) return;
   const char **names = perp_xalloc((size_t)study->n_metrics + 1, sizeof *names);
-  for (int m = 0; m < study->n_metrics; m++) names[m] = study->metric[m].name;
+  for (int metric = 0; metric < study->n_metrics; metric++)
+    names[metric] = study->metric[metric].name;
   const char *close = perp_closest(name, names, study->n_metrics);
   char hint[100] = "(perp list metrics)";
   if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?   (perp list metrics)", close);

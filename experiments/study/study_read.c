@@ -86,8 +86,8 @@ static void read_params(perp_study_reader *reader, const perp_node *root)
   if (perp_study_read_runs(reader, root)) return;
   const char **keys = perp_pool_alloc(&study->pool, (size_t)study->n_params + 1, sizeof *keys);
   int n = 0;
-  for (int i = 0; i < study->n_params; i++)
-    if (!params[i].hidden) keys[n++] = params[i].key;
+  for (int param = 0; param < study->n_params; param++)
+    if (!params[param].hidden) keys[n++] = params[param].key;
   const perp_node *grid = perp_study_section(reader, root, "grid", keys);
   /* axes in the order of the file: the last one varies fastest */
   for (int g = 0; grid != NULL && g < grid->n; g++) {
@@ -115,12 +115,12 @@ static void require_params(perp_study_reader *reader, const perp_node *root)
 {
   perp_study *study = reader->s;
   const perp_node *grid = perp_tree_get(root, "grid");
-  for (int p = 0; p < study->n_params; p++) {
-    const char *key = study->kind->params[p].key;
+  for (int param = 0; param < study->n_params; param++) {
+    const char *key = study->kind->params[param].key;
     bool axis = perp_tree_get(root, key) != NULL || perp_tree_get(grid, key) != NULL;
-    for (int a = 0; a < study->n_axes; a++) axis = axis || study->axes[a].param == p;
-    if (!axis && study->fixed[p] == NULL)
-      PERP_WRONG(reader->diag, root, "'%s' is missing: %s", key, study->kind->params[p].help);
+    for (int a = 0; a < study->n_axes; a++) axis = axis || study->axes[a].param == param;
+    if (!axis && study->fixed[param] == NULL)
+      PERP_WRONG(reader->diag, root, "'%s' is missing: %s", key, study->kind->params[param].help);
   }
 }
 
@@ -173,10 +173,10 @@ static void make_columns(const perp_ctx *ctx, perp_study *study)
   study->columns[study->n_columns++] = (perp_column){ .name = "status",
                                                       .type = PERP_COLUMN_TEXT,
                                                       .choices = perp_cell_status_names };
-  for (int m = 0; m < study->n_metrics; m++)
-    study->columns[study->n_columns++] = (perp_column){ .name = study->metric[m].name,
+  for (int metric = 0; metric < study->n_metrics; metric++)
+    study->columns[study->n_columns++] = (perp_column){ .name = study->metric[metric].name,
                                                         .type = PERP_COLUMN_NUMBER,
-                                                        .unit = study->metric[m].unit };
+                                                        .unit = study->metric[metric].unit };
 }
 
 static void read_exclude(perp_study_reader *reader, const perp_node *root)
@@ -426,8 +426,8 @@ static void check_top(perp_study_reader *reader, const perp_node *root)
   const char *keys[128];
   int n = 0;
   for (int i = 0; top_keys[i] != NULL; i++) keys[n++] = top_keys[i];
-  for (int i = 0; i < reader->s->n_params; i++)
-    if (!reader->s->kind->params[i].hidden) keys[n++] = reader->s->kind->params[i].key;
+  for (int param = 0; param < reader->s->n_params; param++)
+    if (!reader->s->kind->params[param].hidden) keys[n++] = reader->s->kind->params[param].key;
   for (int i = 0;
        reader->s->kind->sections != NULL && reader->s->kind->sections[i] != NULL && n < 127; i++)
     keys[n++] = reader->s->kind->sections[i];

@@ -32,16 +32,16 @@ static const char *replicate_at(perp_study_reader *reader, const char *text, con
 }
 
 static void read_point(perp_study_reader *reader, const perp_node *item, perp_replicate_row *row,
-                       const char *x, double value, bool twin)
+                       const char *text, double value, bool twin)
 {
   perp_replicate_point *point = &row->point[row->n_points++];
-  *point = (perp_replicate_point){ .x = x, .value = value };
+  *point = (perp_replicate_point){ .x = text, .value = value };
   if (row->measured_text[0] != '\0')
     point->measured = perp_study_measured(reader, perp_tree_get(item, "measured"),
-                                          replicate_at(reader, row->measured_text, x));
+                                          replicate_at(reader, row->measured_text, text));
   if (twin && row->twin_text[0] != '\0')
     point->twin = perp_study_measured(reader, perp_tree_get(item, "twin"),
-                                      replicate_at(reader, row->twin_text, x));
+                                      replicate_at(reader, row->twin_text, text));
 }
 
 /* curve: [[x, value], ...]; the x replace {x} in measured and twin. */

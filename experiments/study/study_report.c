@@ -70,10 +70,10 @@ void perp_study_read_report(perp_study_reader *reader, const perp_node *root)
   if (study->report.summary_text != NULL)
     study->report.summary = perp_study_expression(reader, node, "summary", study->n_columns, false);
   study->report.tables = perp_study_texts(reader, node, "tables", &study->report.n_tables);
-  for (int i = 0; i < study->report.n_plots; i++) {
+  for (int plot = 0; plot < study->report.n_plots; plot++) {
     char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(study->report.plots[i], "("),
-             study->report.plots[i]);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(study->report.plots[plot], "("),
+             study->report.plots[plot]);
     const char *plots[32];
     int n = 0;
     bool known = false;
@@ -82,8 +82,8 @@ void perp_study_read_report(perp_study_reader *reader, const perp_node *root)
       known = known || strcmp(plots[n], name) == 0;
     }
     if (!known)
-      perp_study_unknown(reader->diag, perp_study_place(node, "plots", i), "plot", name, "", plots,
-                         n, NULL);
+      perp_study_unknown(reader->diag, perp_study_place(node, "plots", plot), "plot", name, "",
+                         plots, n, NULL);
   }
   report_figure(reader, node);
 }

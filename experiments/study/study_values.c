@@ -348,8 +348,8 @@ static bool runs_name_is_word(const char *name)
 {
   const size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
   if (name[n] != '\0' || strchr("0123456789-", name[0]) != NULL) return false;
-  for (const char *c = strchr(name, '-'); c != NULL; c = strchr(c + 1, '-'))
-    if (strchr("0123456789-", c[1]) != NULL) return false; /* the end of the name too */
+  for (const char *at = strchr(name, '-'); at != NULL; at = strchr(at + 1, '-'))
+    if (strchr("0123456789-", at[1]) != NULL) return false; /* the end of the name too */
   return true;
 }
 
@@ -435,8 +435,8 @@ bool perp_study_read_runs(perp_study_reader *reader, const perp_node *root)
   const char **keys = perp_pool_alloc(&study->pool, (size_t)study->n_params + 2, sizeof *keys);
   int n = 0;
   keys[n++] = "name";
-  for (int p = 0; p < study->n_params; p++)
-    if (!study->kind->params[p].hidden) keys[n++] = study->kind->params[p].key;
+  for (int param = 0; param < study->n_params; param++)
+    if (!study->kind->params[param].hidden) keys[n++] = study->kind->params[param].key;
   study->runs = perp_pool_alloc(&study->pool, (size_t)list->n, sizeof *study->runs);
   for (int i = 0; i < list->n; i++) {
     perp_study_check_keys(reader->diag, list->item[i], "runs", keys);
@@ -445,7 +445,7 @@ bool perp_study_read_runs(perp_study_reader *reader, const perp_node *root)
   }
   study->n_runs = list->n;
   runs_names(reader, list, run);
-  for (int p = 0; p < study->n_params; p++)
-    if (p != run) runs_values(reader, root, list, p);
+  for (int param = 0; param < study->n_params; param++)
+    if (param != run) runs_values(reader, root, list, param);
   return true;
 }

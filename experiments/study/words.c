@@ -291,26 +291,26 @@ static size_t words_name(const char *text)
   return n;
 }
 
-static void words_option(perp_text *out, const perp_desc *d, const char *key, const char *value)
+static void words_option(perp_text *out, const perp_desc *desc, const char *key, const char *value)
 {
   static const char *const greek[][2] = { { "alpha", "α" }, { "beta", "β" },  { "gamma", "γ" },
                                           { "mu", "μ" },    { "omega", "ω" }, { "rho", "ρ" } };
-  const perp_opt *opt = d == NULL ? NULL : perp_option(d, key);
+  const perp_opt *opt = desc == NULL ? NULL : perp_option(desc, key);
   const bool number = strspn(value, "+-.0123456789e") == strlen(value);
   for (size_t i = 0; i < sizeof greek / sizeof *greek; i++)
     if (strcmp(key, greek[i][0]) == 0) key = greek[i][1];
   perp_text_add(out, strcmp(value, "false") == 0 ? ", no " : ", ");
-  for (const char *s = key; *s != '\0'; s++) perp_text_add(out, "%c", *s == '_' ? ' ' : *s);
+  for (const char *at = key; *at != '\0'; at++) perp_text_add(out, "%c", *at == '_' ? ' ' : *at);
   if (number && strlen(value) > 8) /* 0.3490658503988659: people need no more */
     perp_text_add(out, " = %.6g", perp_real_of(value));
   else if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
     perp_text_add(out, " = %s", value);
   if (!number || opt == NULL || opt->unit[0] == '\0') return;
   perp_text_add(out, " ");
-  for (const char *s = opt->unit; *s != '\0'; s++) {
-    const bool square = strncmp(s, "^2", 2) == 0;
-    perp_text_add(out, "%.*s", square ? 2 : 1, square ? "²" : s);
-    s += square;
+  for (const char *at = opt->unit; *at != '\0'; at++) {
+    const bool square = strncmp(at, "^2", 2) == 0;
+    perp_text_add(out, "%.*s", square ? 2 : 1, square ? "²" : at);
+    at += square;
   }
 }
 
@@ -324,24 +324,24 @@ const char *perp_words_choice(const perp_ctx *ctx, perp_pool *pool, const char *
   const size_t n = words_name(text);
   char *name = perp_pool_strndup(pool, text, n), *rest = perp_pool_strdup(pool, text + n),
        *state = NULL;
-  const perp_desc *d = plugin ? perp_find(ctx, kind, name) : NULL;
+  const perp_desc *desc = plugin ? perp_find(ctx, kind, name) : NULL;
   const char *said = NULL;
   perp_text out = { 0 };
   for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
     if (strcmp(choices[i].key, key) == 0 && strcmp(choices[i].name, name) == 0)
       said = choices[i].words;
-  if (said == NULL && d != NULL)
-    for (char *s = name; *s != '\0'; s++)
-      if (*s == '-') *s = ' ';
+  if (said == NULL && desc != NULL)
+    for (char *at = name; *at != '\0'; at++)
+      if (*at == '-') *at = ' ';
   perp_text_add(&out, "%s", said != NULL ? said : name);
-  for (char *s = strtok_r(rest, ":,", &state); s != NULL; s = strtok_r(NULL, ":,", &state)) {
-    char *value = strchr(s, '=');
+  for (char *at = strtok_r(rest, ":,", &state); at != NULL; at = strtok_r(NULL, ":,", &state)) {
+    char *value = strchr(at, '=');
     if (value == NULL) {
-      perp_text_add(&out, ", %s", s);
+      perp_text_add(&out, ", %s", at);
       continue;
     }
     *value++ = '\0';
-    words_option(&out, d, s, value);
+    words_option(&out, desc, at, value);
   }
   if (adaptive) perp_text_add(&out, ", error control");
   const char *in_words = perp_pool_strdup(pool, out.s != NULL ? out.s : "");

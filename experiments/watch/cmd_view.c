@@ -23,42 +23,42 @@ static void view_keep(const perp_result *so_far, void *user)
 }
 
 /* In the child: run, record. */
-static int view_here(perp_ctx *ctx, perp_cli_request *r, const perp_guard *g,
-                     const perp_watching *w, int i)
+static int view_here(perp_ctx *ctx, perp_cli_request *request, const perp_guard *guard,
+                     const perp_watching *watching, int i)
 {
-  const perp_minder minder = { view_cut, view_keep, g->kept };
+  const perp_minder minder = { view_cut, view_keep, guard->kept };
   perp_result result;
-  r->q.minder = &minder;
-  const perp_status done = perp_simulate(ctx, &r->q, &result);
+  request->q.minder = &minder;
+  const perp_status done = perp_simulate(ctx, &request->q, &result);
   if (done != PERP_OK) return perp_refuse(ctx, perp_exit_of(done));
   if (result.cut == PERP_CUT_TIME)
     snprintf(result.message, sizeof result.message, "stopped at the time limit of %g s",
-             r->timeout);
+             request->timeout);
   const perp_cell_status status = perp_result_status(&result);
   char cause[512];
   if (status != PERP_CELL_OK && status != PERP_CELL_FIXED_WORK)
     perp_say("%s: %s at t = %.6g s%s%s", result.scene, perp_result_status_name(&result), result.t,
              perp_result_cause(&result, cause, sizeof cause)[0] != '\0' ? ": " : "", cause);
-  const perp_status written = perp_watch_result(ctx, w, i, &result);
+  const perp_status written = perp_watch_result(ctx, watching, i, &result);
   perp_result_free(&result);
   return written == PERP_OK ? PERP_EXIT_OK : perp_refuse(ctx, perp_exit_of(written));
 }
 
 /* Outside code may do anything to the process that runs it. */
-static int view_run(perp_ctx *ctx, perp_cli_request *r, perp_watching *w, int i)
+static int view_run(perp_ctx *ctx, perp_cli_request *request, perp_watching *watching, int i)
 {
-  perp_guard g;
-  r->q.film = true;
-  r->q.picture_at = fmax(0, w->picture.at);
-  r->q.replay_path = perp_watch_replay(w, i);
-  if (perp_guard_begin(ctx, r->timeout, 1, &g) != PERP_OK)
+  perp_guard guard;
+  request->q.film = true;
+  request->q.picture_at = fmax(0, watching->picture.at);
+  request->q.replay_path = perp_watch_replay(watching, i);
+  if (perp_guard_begin(ctx, request->timeout, 1, &guard) != PERP_OK)
     return perp_refuse(ctx, PERP_EXIT_INTERNAL);
-  if (g.child) exit(perp_guard_leave(&g, view_here(ctx, r, &g, w, i)));
-  const int code = g.cut == PERP_CUT_NONE     ? g.code
-                   : g.cut == PERP_CUT_MEMORY ? PERP_EXIT_INFRA
-                                              : PERP_EXIT_FAILED;
-  if (g.cut != PERP_CUT_NONE) perp_say("error: %s: %s", r->q.scene, g.cause);
-  perp_guard_free(&g);
+  if (guard.child) exit(perp_guard_leave(&guard, view_here(ctx, request, &guard, watching, i)));
+  const int code = guard.cut == PERP_CUT_NONE     ? guard.code
+                   : guard.cut == PERP_CUT_MEMORY ? PERP_EXIT_INFRA
+                                                  : PERP_EXIT_FAILED;
+  if (guard.cut != PERP_CUT_NONE) perp_say("error: %s: %s", request->q.scene, guard.cause);
+  perp_guard_free(&guard);
   return code;
 }
 
@@ -99,23 +99,23 @@ static int cmd_view(perp_ctx *ctx, const perp_args *args)
   static perp_cli_request request[RUNS];
   static perp_args other;
   perp_pool pool = { 0 };
-  perp_watching w = { 0 };
+  perp_watching watching = { 0 };
   const char *against = perp_args_get(args, "against");
   const int runs = against != NULL ? 2 : 1;
   int code = perp_command_request(ctx, args, &request[0]);
   if (code < 0 && against != NULL) code = view_against(&pool, args, against, &other);
   if (code < 0 && against != NULL) code = perp_command_request(ctx, &other, &request[1]);
-  if (code < 0) code = perp_watch_begin(ctx, args, request[0].q.scene, true, &w);
+  if (code < 0) code = perp_watch_begin(ctx, args, request[0].q.scene, true, &watching);
   for (int i = 0; i < runs && code < 0; i++) {
     request[i].q.forces = perp_option_given(args, "forces");
-    code = view_run(ctx, &request[i], &w, i);
+    code = view_run(ctx, &request[i], &watching, i);
     if (code == PERP_EXIT_OK) code = -1;
   }
   if (code < 0)
-    code = perp_watch_end(ctx, &w, runs);
-  else if (w.folder != NULL) {
-    perp_temp_remove(w.folder);
-    perp_pool_free(&w.pool);
+    code = perp_watch_end(ctx, &watching, runs);
+  else if (watching.folder != NULL) {
+    perp_temp_remove(watching.folder);
+    perp_pool_free(&watching.pool);
   }
   perp_pool_free(&pool);
   return code;

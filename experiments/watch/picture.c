@@ -17,10 +17,10 @@ static bool picture_program(perp_pool *pool, const char *name)
 {
   if (strchr(name, '/') != NULL) return access(name, X_OK) == 0;
   const char *path = getenv("PATH");
-  for (const char *s = path; s != NULL && *s != '\0';) {
-    const size_t n = strcspn(s, ":");
-    if (access(perp_pool_printf(pool, "%.*s/%s", (int)n, s, name), X_OK) == 0) return true;
-    s += n + (s[n] == ':');
+  for (const char *at = path; at != NULL && *at != '\0';) {
+    const size_t n = strcspn(at, ":");
+    if (access(perp_pool_printf(pool, "%.*s/%s", (int)n, at, name), X_OK) == 0) return true;
+    at += n + (at[n] == ':');
   }
   return false;
 }
@@ -58,17 +58,17 @@ bool perp_picture_possible(perp_ctx *ctx)
 static void picture_address(perp_text *out, const char *path, double at)
 {
   perp_text_add(out, "file://");
-  for (const char *s = path; *s != '\0'; s++)
-    if (isalnum((unsigned char)*s) || strchr("/-_.~", *s) != NULL)
-      perp_text_add(out, "%c", *s);
+  for (const char *text = path; *text != '\0'; text++)
+    if (isalnum((unsigned char)*text) || strchr("/-_.~", *text) != NULL)
+      perp_text_add(out, "%c", *text);
     else
-      perp_text_add(out, "%%%02X", (unsigned)(unsigned char)*s);
+      perp_text_add(out, "%%%02X", (unsigned)(unsigned char)*text);
   perp_text_add(out, "#still");
   if (at >= 0) perp_text_add(out, "&t=%.17g", at);
 }
 
 static perp_status picture_take(perp_ctx *ctx, perp_pool *pool, const char *page,
-                                const char *folder, const perp_picture *p)
+                                const char *folder, const perp_picture *picture)
 {
   const char *browser = picture_browser(pool);
   char *whole = realpath(page, NULL);
@@ -77,7 +77,7 @@ static perp_status picture_take(perp_ctx *ctx, perp_pool *pool, const char *page
     free(whole);
     return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "Chromium is missing, or the page %s is", page);
   }
-  picture_address(&address, whole, p->at);
+  picture_address(&address, whole, picture->at);
   free(whole);
   /* a profile of its own: else a Chromium that runs already would be asked, and this one ends */
   const char *argv[] = { "timeout",
@@ -94,7 +94,8 @@ static perp_status picture_take(perp_ctx *ctx, perp_pool *pool, const char *page
                          "--enable-unsafe-swiftshader",
                          "--force-device-scale-factor=1",
                          "--default-background-color=FFFFFFFF",
-                         perp_pool_printf(pool, "--window-size=%d,%d", p->width, p->height),
+                         perp_pool_printf(pool, "--window-size=%d,%d", picture->width,
+                                          picture->height),
                          perp_pool_printf(pool, "--screenshot=%s/shot.png", folder),
                          geteuid() == 0 ? "--no-sandbox" : "--mute-audio",
                          address.s,

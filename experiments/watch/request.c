@@ -53,8 +53,8 @@ static int add_seed(perp_ctx *ctx, const perp_args *args, const char **scene, ch
   perp_spec spec;
   bool random = !perp_option_given(args, "seed");
   if (!random && perp_spec_parse(ctx, PERP_KIND_scene, *scene, &spec) == PERP_OK) {
-    for (const perp_opt *o = spec.d->opts; o != NULL && o->key != NULL; o++)
-      random = random || strcmp(o->key, "seed") == 0;
+    for (const perp_opt *option = spec.d->opts; option != NULL && option->key != NULL; option++)
+      random = random || strcmp(option->key, "seed") == 0;
     perp_spec_free(&spec);
   }
   if (!random)
@@ -68,22 +68,23 @@ static int add_seed(perp_ctx *ctx, const perp_args *args, const char **scene, ch
 int perp_command_request(perp_ctx *ctx, const perp_args *args, perp_cli_request *out)
 {
   *out = (perp_cli_request){ .q.scene = args->arg[0] };
-  perp_request *q = &out->q;
+  perp_request *request = &out->q;
   perp_spec scene;
-  int status = perp_command_scene(ctx, q->scene);
+  int status = perp_command_scene(ctx, request->scene);
   if (status >= 0) return status;
-  if (perp_spec_parse(ctx, PERP_KIND_scene, q->scene, &scene) != PERP_OK)
+  if (perp_spec_parse(ctx, PERP_KIND_scene, request->scene, &scene) != PERP_OK)
     return perp_usage_of(ctx, args, "%s", ctx->msg);
   perp_spec_free(&scene);
   for (int i = 0; i < PERP_PARTS && status < 0; i++)
-    status = read_plugin(ctx, args, perp_part_name(i), perp_part_kind(i), perp_part_text(q, i));
-  if (status < 0) status = add_tolerance(ctx, args, &q->ode, out->ode, sizeof out->ode);
-  if (status < 0) status = add_seed(ctx, args, &q->scene, out->seeded, sizeof out->seeded);
-  if (status < 0) status = perp_option_real(ctx, args, "h", "s", false, &q->h);
-  if (status < 0) status = perp_option_real(ctx, args, "t-end", "s", false, &q->t_end);
-  if (status < 0) status = perp_option_real(ctx, args, "sample", "s", true, &q->sample_every);
-  if (status < 0) status = perp_option_real(ctx, args, "perturb", "", true, &q->perturb);
-  q->equivalent = perp_args_get(args, "equivalent");
+    status = read_plugin(ctx, args, perp_part_name(i), perp_part_kind(i),
+                         perp_part_text(request, i));
+  if (status < 0) status = add_tolerance(ctx, args, &request->ode, out->ode, sizeof out->ode);
+  if (status < 0) status = add_seed(ctx, args, &request->scene, out->seeded, sizeof out->seeded);
+  if (status < 0) status = perp_option_real(ctx, args, "h", "s", false, &request->h);
+  if (status < 0) status = perp_option_real(ctx, args, "t-end", "s", false, &request->t_end);
+  if (status < 0) status = perp_option_real(ctx, args, "sample", "s", true, &request->sample_every);
+  if (status < 0) status = perp_option_real(ctx, args, "perturb", "", true, &request->perturb);
+  request->equivalent = perp_args_get(args, "equivalent");
   if (status < 0)
     status = perp_option_parsed(ctx, args, "timeout", perp_parse_duration, &out->timeout);
   if (status < 0 && perp_option_given(args, "timeout") && out->timeout <= 0)

@@ -111,16 +111,17 @@ static void contact_pair(const perp_model *model, const perp_contact_place *plac
 }
 
 void perp_why_contact(perp_ctx *ctx, const perp_model *model, const perp_contact_place *place,
-                      const perp_lcp *lcp, double t, perp_why_evidence *e)
+                      const perp_lcp *lcp, double t, perp_why_evidence *evidence)
 {
-  if (e->contact.examined >= CONTACT_PROBLEMS || lcp->n > CONTACT_ROWS) return;
-  if (e->contact.examined == 0) {
-    e->contact.t_first = t;
-    e->contact.n = lcp->n;
-    perp_why_condition(ctx, lcp, &e->contact.condition, &e->contact.scaled, &e->contact.rank, NULL);
+  if (evidence->contact.examined >= CONTACT_PROBLEMS || lcp->n > CONTACT_ROWS) return;
+  if (evidence->contact.examined == 0) {
+    evidence->contact.t_first = t;
+    evidence->contact.n = lcp->n;
+    perp_why_condition(ctx, lcp, &evidence->contact.condition, &evidence->contact.scaled,
+                       &evidence->contact.rank, NULL);
   }
-  e->contact.examined++;
-  if (e->contact.infeasible > 0) return;
+  evidence->contact.examined++;
+  if (evidence->contact.infeasible > 0) return;
   perp_lcp whole = *lcp;
   whole.brief = false; /* a proof is wanted */
   whole.tol = 0;
@@ -136,62 +137,64 @@ void perp_why_contact(perp_ctx *ctx, const perp_model *model, const perp_contact
       perp_lcp_solve(ctx, solver, &whole, 1e-8, lambda, NULL, NULL, &stats) == PERP_OK) {
     const perp_lcp_proof proof = perp_lcp_proved(solver);
     const double *z = perp_lcp_certificate(solver);
-    e->contact.infeasible += proof == PERP_PROOF_INFEASIBLE || proof == PERP_PROOF_EXCLUDED;
-    e->contact.within += proof == PERP_PROOF_WITHIN;
+    evidence->contact.infeasible += proof == PERP_PROOF_INFEASIBLE || proof == PERP_PROOF_EXCLUDED;
+    evidence->contact.within += proof == PERP_PROOF_WITHIN;
     double largest = 0;
     for (int i = 0; z != NULL && i < n; i++) largest = fmax(largest, fabs(z[i]));
     for (int i = 0; z != NULL && proof != PERP_PROOF_RAY && i < n; i++)
       if (fabs(z[i]) > CONTACT_PART * largest)
-        contact_pair(model, place, lcp, i, &e->contact.pairs);
+        contact_pair(model, place, lcp, i, &evidence->contact.pairs);
   }
   perp_lcp_destroy(solver);
   perp_spec_free(&spec);
   free(lambda);
 }
 
-void perp_why_solve(perp_ctx *ctx, const perp_why_subject *subject, perp_why_evidence *e)
+void perp_why_solve(perp_ctx *ctx, const perp_why_subject *subject, perp_why_evidence *evidence)
 {
-  perp_lcp p = subject->problem->p;
-  const int n = p.n, nv = p.F != NULL ? p.F->nv : 0;
+  perp_lcp lcp = subject->problem->p;
+  const int n = lcp.n, nv = lcp.F != NULL ? lcp.F->nv : 0;
   perp_spec spec = { 0 };
   perp_lcp_solver *solver = NULL;
   perp_stats stats = { 0 };
   perp_lcp_judgement judgement;
   double *lambda = perp_xalloc(2 * (size_t)n + 1, sizeof *lambda), *w = lambda + n;
-  p.tol_data = subject->tol_data;
-  e->lcp.n = n;
-  e->lcp.residual = NAN;
+  lcp.tol_data = subject->tol_data;
+  evidence->lcp.n = n;
+  evidence->lcp.residual = NAN;
   const char *name = subject->part[PERP_PART_LCP];
-  e->status = perp_spec_parse(ctx, PERP_KIND_lcp, name[0] != '\0' ? name : "auto", &spec);
-  if (e->status == PERP_OK) e->status = perp_lcp_affords_form(ctx, spec.d, &p);
-  if (e->status == PERP_OK) e->status = perp_lcp_create(ctx, &spec, n, nv, &solver);
-  if (e->status == PERP_OK && subject->equilibrate)
-    e->status = perp_lcp_equilibrate(ctx, solver, true);
-  if (spec.d != NULL) perp_spec_format(&spec, e->part[PERP_PART_LCP], PERP_SPEC_MAX);
+  evidence->status = perp_spec_parse(ctx, PERP_KIND_lcp, name[0] != '\0' ? name : "auto", &spec);
+  if (evidence->status == PERP_OK) evidence->status = perp_lcp_affords_form(ctx, spec.d, &lcp);
+  if (evidence->status == PERP_OK) evidence->status = perp_lcp_create(ctx, &spec, n, nv, &solver);
+  if (evidence->status == PERP_OK && subject->equilibrate)
+    evidence->status = perp_lcp_equilibrate(ctx, solver, true);
+  if (spec.d != NULL) perp_spec_format(&spec, evidence->part[PERP_PART_LCP], PERP_SPEC_MAX);
   const double start = perp_clock_thread();
   ctx->msg[0] = '\0';
-  if (e->status == PERP_OK)
-    e->status = perp_lcp_solve(ctx, solver, &p, subject->tol, lambda, w, &judgement, &stats);
-  e->cpu = e->lcp.seconds = perp_clock_thread() - start;
-  if (e->status != PERP_OK || stats.reason == PERP_UNSUITED)
-    snprintf(e->message, sizeof e->message, "%s", ctx->msg);
-  if (e->status == PERP_OK) {
-    e->reason = stats.reason;
-    e->lcp.residual = perp_lcp_residual(&p, &judgement);
-    e->lcp.work = stats.work;
-    e->iterations = stats.iterations;
-    e->problems = 1;
+  if (evidence->status == PERP_OK)
+    evidence->status = perp_lcp_solve(ctx, solver, &lcp, subject->tol, lambda, w, &judgement,
+                                      &stats);
+  evidence->cpu = evidence->lcp.seconds = perp_clock_thread() - start;
+  if (evidence->status != PERP_OK || stats.reason == PERP_UNSUITED)
+    snprintf(evidence->message, sizeof evidence->message, "%s", ctx->msg);
+  if (evidence->status == PERP_OK) {
+    evidence->reason = stats.reason;
+    evidence->lcp.residual = perp_lcp_residual(&lcp, &judgement);
+    evidence->lcp.work = stats.work;
+    evidence->iterations = stats.iterations;
+    evidence->problems = 1;
     const bool solved = stats.reason == PERP_CONVERGED || stats.reason == PERP_SWEEPS_DONE;
-    e->failures = !solved;
-    if (!solved && stats.reason < 0 && -stats.reason < PERP_REASONS) e->failed[-stats.reason] = 1;
-    snprintf(e->ended, sizeof e->ended, "%s", solved ? "solved" : "not solved");
-    snprintf(e->why, sizeof e->why, "%s", perp_reason_name(stats.reason));
+    evidence->failures = !solved;
+    if (!solved && stats.reason < 0 && -stats.reason < PERP_REASONS)
+      evidence->failed[-stats.reason] = 1;
+    snprintf(evidence->ended, sizeof evidence->ended, "%s", solved ? "solved" : "not solved");
+    snprintf(evidence->why, sizeof evidence->why, "%s", perp_reason_name(stats.reason));
     if (!solved) {
-      perp_why_contact(ctx, NULL, NULL, &subject->problem->p, 0, e);
-      e->lcp.proved = e->contact.infeasible > 0;
+      perp_why_contact(ctx, NULL, NULL, &subject->problem->p, 0, evidence);
+      evidence->lcp.proved = evidence->contact.infeasible > 0;
       /* rows instead of pairs */
-      perp_why_condition(ctx, &p, &e->contact.condition, &e->contact.scaled, &e->contact.rank,
-                         &e->jacobian.rows);
+      perp_why_condition(ctx, &lcp, &evidence->contact.condition, &evidence->contact.scaled,
+                         &evidence->contact.rank, &evidence->jacobian.rows);
     }
   }
   perp_lcp_destroy(solver);

@@ -61,12 +61,12 @@ static bool linear_open(perp_ctx *ctx, const perp_request *request, double h, li
     status = perp_parts_read(ctx, &own, &map->scene, name, &map->parts, &adaptive);
   perp_spec_free(&scene);
   if (status != PERP_OK) return false;
-  perp_model *m = map->scene.model;
-  if (m != NULL) {
-    map->nq = perp_model_nq(m);
-    map->nv = perp_model_nv(m);
+  perp_model *model = map->scene.model;
+  if (model != NULL) {
+    map->nq = perp_model_nq(model);
+    map->nv = perp_model_nv(model);
     map->n = 2 * map->nv;
-    return perp_sim_create(ctx, m, &map->parts, h, &map->sim) == PERP_OK;
+    return perp_sim_create(ctx, model, &map->parts, h, &map->sim) == PERP_OK;
   }
   const perp_ode_sys *sys = map->scene.ode;
   map->nq = sys->nq;
@@ -211,19 +211,21 @@ static bool linear_growth(perp_ctx *ctx, const linear_map *map, double t, const 
 
 static double linear_off(perp_model *model, double t, const double *q, const double *dq)
 {
-  const perp_blocks *b = perp_model_assemble(model, t, q);
-  double rows = 0, moved = 0, violated = 0, *Jdq = perp_xalloc((size_t)b->m + 1, sizeof *Jdq);
-  perp_blocks_J(b, 1, dq, Jdq);
-  for (int i = 0; i < b->m; i++) violated = fmax(violated, fabs(Jdq[i]));
-  for (int i = 0; i < b->joff[b->jptr[b->nc]]; i++) rows = fmax(rows, fabs(b->J[i]));
-  for (int i = 0; i < b->nv; i++) moved = fmax(moved, fabs(dq[i]));
+  const perp_blocks *blocks = perp_model_assemble(model, t, q);
+  double rows = 0, moved = 0, violated = 0, *Jdq = perp_xalloc((size_t)blocks->m + 1, sizeof *Jdq);
+  perp_blocks_J(blocks, 1, dq, Jdq);
+  for (int i = 0; i < blocks->m; i++) violated = fmax(violated, fabs(Jdq[i]));
+  for (int i = 0; i < blocks->joff[blocks->jptr[blocks->nc]]; i++)
+    rows = fmax(rows, fabs(blocks->J[i]));
+  for (int i = 0; i < blocks->nv; i++) moved = fmax(moved, fabs(dq[i]));
   free(Jdq);
   return rows * moved > 0 ? violated / (rows * moved) : 0;
 }
 
 /* *real: the largest real part, rad/s; false: not measured. */
 static bool linear_rates(perp_ctx *ctx, const linear_map *map, const perp_why_states *states, int k,
-                         double scale, double *D, double *size, double *real, perp_why_evidence *e)
+                         double scale, double *D, double *size, double *real,
+                         perp_why_evidence *evidence)
 {
   const size_t n = (size_t)map->n;
   const double delta = map->h, eps = 10 * LINEAR_EPS * scale;
@@ -236,26 +238,26 @@ static bool linear_rates(perp_ctx *ctx, const linear_map *map, const perp_why_st
   for (int i = 0; i < map->n; i++)
     if (size[i] * delta < LINEAR_JUMP) fast = fmax(fast, size[i]);
   double slow = fast; /* what stays for the whole run has its rate */
-  for (int i = 0; i < map->n; i++) slow = fmin(slow, fmax(size[i], 1 / e->t_end));
-  if (e->linear.rates && fast <= e->linear.fast) return true;
-  e->linear.fast = fast;
-  e->linear.slow = slow;
-  e->linear.rates = true;
+  for (int i = 0; i < map->n; i++) slow = fmin(slow, fmax(size[i], 1 / evidence->t_end));
+  if (evidence->linear.rates && fast <= evidence->linear.fast) return true;
+  evidence->linear.fast = fast;
+  evidence->linear.slow = slow;
+  evidence->linear.rates = true;
   return true;
 }
 
 /* The equations of motion under an explicit Euler method of delta, without stabilization. */
-static bool linear_motion(perp_ctx *ctx, const perp_request *request, const perp_why_evidence *e,
-                          linear_map *map)
+static bool linear_motion(perp_ctx *ctx, const perp_request *request,
+                          const perp_why_evidence *evidence, linear_map *map)
 {
-  const double delta = fmax(1e-10, 1e-5 * fmin(e->h, e->t_end / 100));
+  const double delta = fmax(1e-10, 1e-5 * fmin(evidence->h, evidence->t_end / 100));
   perp_request plain = *request;
   for (int i = 0; i < PERP_PARTS; i++) *perp_part_text(&plain, i) = NULL;
   plain.ode = "euler";
-  if (!e->bodies) return linear_open(ctx, &plain, delta, map);
+  if (!evidence->bodies) return linear_open(ctx, &plain, delta, map);
   /* Springs in place of constraints are a part of the equations of motion. */
-  if (strncmp(e->part[PERP_PART_FORMULATION], "penalty", 7) == 0) {
-    plain.formulation = e->part[PERP_PART_FORMULATION];
+  if (strncmp(evidence->part[PERP_PART_FORMULATION], "penalty", 7) == 0) {
+    plain.formulation = evidence->part[PERP_PART_FORMULATION];
     return linear_open(ctx, &plain, delta, map);
   }
   plain.formulation = "acceleration";
@@ -342,56 +344,59 @@ static bool linear_power(perp_ctx *ctx, const linear_map *map, double t, const d
 
 /* One more state, whose step grows by `growth` and whose motion by `same`.  True: it is the worst.
  */
-static bool linear_take(perp_why_evidence *e, double growth, double same, double t, double *worst)
+static bool linear_take(perp_why_evidence *evidence, double growth, double same, double t,
+                        double *worst)
 {
-  e->linear.states++;
+  evidence->linear.states++;
   if (growth - same <= *worst) return false;
   *worst = growth - same;
-  e->linear.growth = growth;
-  e->linear.motion = fmax(0, same);
-  e->linear.t = t;
-  return e->linear.known = true;
+  evidence->linear.growth = growth;
+  evidence->linear.motion = fmax(0, same);
+  evidence->linear.t = t;
+  return evidence->linear.known = true;
 }
 
 /* As perp_why_linearize, of a large model; the growth of the motion is that of 64 shorter steps.
  */
 static void linear_large(perp_ctx *ctx, const perp_request *request, const perp_why_states *states,
-                         double scale, linear_map *step, perp_why_evidence *e)
+                         double scale, linear_map *step, perp_why_evidence *evidence)
 {
   linear_map fine;
-  const bool open = linear_open(ctx, request, e->h / LINEAR_SHORT, &fine);
+  const bool open = linear_open(ctx, request, evidence->h / LINEAR_SHORT, &fine);
   fine.until = step->until;
   double worst = -HUGE_VAL;
   for (int k = states->n - 1; k >= 0 && open; k--) {
     double growth, same;
     const double t = states->t[k], *q = states->q[k], *v = states->v[k];
-    if (!linear_power(ctx, step, t, q, v, e->h, scale, &growth) ||
-        !linear_power(ctx, &fine, t, q, v, e->h, scale, &same))
+    if (!linear_power(ctx, step, t, q, v, evidence->h, scale, &growth) ||
+        !linear_power(ctx, &fine, t, q, v, evidence->h, scale, &same))
       continue;
-    e->linear.excess += fmax(0, growth - 2 * fmax(0, same));
-    linear_take(e, growth, same, t, &worst);
+    evidence->linear.excess += fmax(0, growth - 2 * fmax(0, same));
+    linear_take(evidence, growth, same, t, &worst);
   }
-  if (e->linear.states > 0) e->linear.excess /= e->linear.states;
+  if (evidence->linear.states > 0) evidence->linear.excess /= evidence->linear.states;
   linear_close(&fine);
 }
 
 void perp_why_linearize(perp_ctx *ctx, const perp_request *request, perp_why_states *states,
-                        double seconds, perp_why_evidence *e)
+                        double seconds, perp_why_evidence *evidence)
 {
-  const double until = perp_clock_wall() + seconds, scale = e->size > 0 ? e->size : 1;
+  const double until = perp_clock_wall() + seconds, scale = evidence->size > 0 ? evidence->size : 1;
   linear_map step, fine = { 0 }, motion;
-  const bool open = linear_open(ctx, request, e->h, &step);
-  e->linear.nv = step.nv;
-  if (e->bodies && !e->adaptive && states->n <= LINEAR_FEW && e->t < 10 * e->h)
-    linear_states(ctx, request, states, e->h);
+  const bool open = linear_open(ctx, request, evidence->h, &step);
+  evidence->linear.nv = step.nv;
+  if (evidence->bodies && !evidence->adaptive && states->n <= LINEAR_FEW &&
+      evidence->t < 10 * evidence->h)
+    linear_states(ctx, request, states, evidence->h);
   step.until = until;
   if (!open || step.n > 2 * LINEAR_NV) {
-    if (open && e->bodies && !e->adaptive) linear_large(ctx, request, states, scale, &step, e);
+    if (open && evidence->bodies && !evidence->adaptive)
+      linear_large(ctx, request, states, scale, &step, evidence);
     linear_close(&step);
     return;
   }
-  const bool rates = linear_motion(ctx, request, e, &motion) && motion.n == step.n,
-             divided = !rates && linear_open(ctx, request, e->h / LINEAR_FINE, &fine);
+  const bool rates = linear_motion(ctx, request, evidence, &motion) && motion.n == step.n,
+             divided = !rates && linear_open(ctx, request, evidence->h / LINEAR_FINE, &fine);
   step.until = fine.until = motion.until = until;
   const size_t n = (size_t)step.n;
   double *D = perp_xalloc(n * n, sizeof *D), *size = perp_xalloc(2 * n, sizeof *size),
@@ -399,18 +404,19 @@ void perp_why_linearize(perp_ctx *ctx, const perp_request *request, perp_why_sta
   for (int k = 0; k < states->n && perp_clock_wall() < until; k++) {
     double growth, real = 0, same = 0;
     const double t = states->t[k], *q = states->q[k], *v = states->v[k];
-    bool known = rates && linear_rates(ctx, &motion, states, k, scale, D, size, &real, e);
-    same = e->h * fmax(0, real);
-    if (e->adaptive || !linear_growth(ctx, &step, t, q, v, e->h, scale, D, size, vector, &growth))
+    bool known = rates && linear_rates(ctx, &motion, states, k, scale, D, size, &real, evidence);
+    same = evidence->h * fmax(0, real);
+    if (evidence->adaptive ||
+        !linear_growth(ctx, &step, t, q, v, evidence->h, scale, D, size, vector, &growth))
       continue;
     if (!known && divided)
-      known = linear_growth(ctx, &fine, t, q, v, e->h, scale, D, size, NULL, &same);
+      known = linear_growth(ctx, &fine, t, q, v, evidence->h, scale, D, size, NULL, &same);
     if (!known) continue;
-    e->linear.excess += fmax(0, growth - 2 * same);
-    if (linear_take(e, growth, same, t, &worst))
-      e->linear.off = e->bodies ? linear_off(step.scene.model, t, q, vector) : 0;
+    evidence->linear.excess += fmax(0, growth - 2 * same);
+    if (linear_take(evidence, growth, same, t, &worst))
+      evidence->linear.off = evidence->bodies ? linear_off(step.scene.model, t, q, vector) : 0;
   }
-  if (e->linear.states > 0) e->linear.excess /= e->linear.states;
+  if (evidence->linear.states > 0) evidence->linear.excess /= evidence->linear.states;
   free(D);
   free(size);
   linear_close(&motion);

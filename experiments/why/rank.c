@@ -38,46 +38,46 @@ bool perp_why_svd(int rows, int columns, double *A, double *sigma, double *U)
 }
 
 /* W [m nv] = J C with M^-1 = C C', blocks lower triangular. */
-static bool rank_rows(const perp_blocks *b, double *W)
+static bool rank_rows(const perp_blocks *blocks, double *W)
 {
   double C[36];
-  memset(W, 0, (size_t)b->m * (size_t)b->nv * sizeof *W);
-  for (int c = 0; c < b->nc; c++)
-    for (int k = b->jptr[c]; k < b->jptr[c + 1]; k++) {
-      const int at = b->bptr[b->jblk[k]], d = b->bptr[b->jblk[k] + 1] - at, row = b->cptr[c],
-                r = b->cptr[c + 1] - row;
+  memset(W, 0, (size_t)blocks->m * (size_t)blocks->nv * sizeof *W);
+  for (int c = 0; c < blocks->nc; c++)
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+      const int at = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - at,
+                row = blocks->cptr[c], r = blocks->cptr[c + 1] - row;
       if (d > 6) return false;
-      memcpy(C, b->Minv + b->mptr[b->jblk[k]], (size_t)(d * d) * sizeof *C);
+      memcpy(C, blocks->Minv + blocks->mptr[blocks->jblk[k]], (size_t)(d * d) * sizeof *C);
       if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', d, C, d) != 0) return false;
       for (int j = 0; j < d; j++)
         for (int l = j; l < d; l++)
           for (int i = 0; i < r; i++)
-            W[row + i + (size_t)b->m * (size_t)(at + j)] += b->J[b->joff[k] + i + l * r] *
-                                                            C[l + j * d];
+            W[row + i + (size_t)blocks->m * (size_t)(at + j)] +=
+                blocks->J[blocks->joff[k] + i + l * r] * C[l + j * d];
     }
   return true;
 }
 
 static void rank_name(const perp_model *model, int row, perp_why_places *places)
 {
-  for (int i = 0; i < perp_model_joints(model); i++) {
+  for (int joint = 0; joint < perp_model_joints(model); joint++) {
     int rows;
-    const int first = perp_model_joint_row(model, i, &rows);
+    const int first = perp_model_joint_row(model, joint, &rows);
     if (row < first || row >= first + rows) continue;
     char text[PERP_WHY_PLACE];
-    const char *name = perp_model_joint(model, i)->name;
+    const char *name = perp_model_joint(model, joint)->name;
     if (name != NULL)
-      snprintf(text, sizeof text, "joint %d '%.48s'", i, name);
+      snprintf(text, sizeof text, "joint %d '%.48s'", joint, name);
     else
-      snprintf(text, sizeof text, "joint %d", i);
+      snprintf(text, sizeof text, "joint %d", joint);
     perp_why_place(places, text);
   }
 }
 
-double perp_why_rank(perp_model *model, double t, const double *q, perp_why_evidence *e)
+double perp_why_rank(perp_model *model, double t, const double *q, perp_why_evidence *evidence)
 {
   const int all = perp_model_m(model), nv = perp_model_nv(model);
-  e->jacobian.left_out = all > RANK_ROWS;
+  evidence->jacobian.left_out = all > RANK_ROWS;
   if (all == 0 || all > RANK_ROWS) return (double)NAN;
   const size_t m = (size_t)all, n = (size_t)nv;
   double *memory = malloc((2 * m * n + m * m + 4 * m) * sizeof *memory);
@@ -86,15 +86,15 @@ double perp_why_rank(perp_model *model, double t, const double *q, perp_why_evid
          *rigid = sigma + m, *raw = rigid + m;
   for (size_t i = 0; i < m; i++) rigid[i] = 1;
   perp_model_rigid_rows(model, rigid);
-  const perp_blocks *b = perp_model_assemble(model, t, q);
+  const perp_blocks *blocks = perp_model_assemble(model, t, q);
   int rows = 0;
-  if (rank_rows(b, W)) {
+  if (rank_rows(blocks, W)) {
     /* Rows that hold something, together. */
     int *of = perp_xalloc(m, sizeof *of);
     for (int i = 0; i < all; i++) {
       double size = 0;
       for (size_t j = 0; j < n; j++) size += W[(size_t)i + m * j] * W[(size_t)i + m * j];
-      if (rigid[i] == 0 || size == 0 || (b->s != NULL && b->s[i] > 0)) continue;
+      if (rigid[i] == 0 || size == 0 || (blocks->s != NULL && blocks->s[i] > 0)) continue;
       of[rows] = i;
       raw[rows++] = sqrt(size);
     }
@@ -105,7 +105,8 @@ double perp_why_rank(perp_model *model, double t, const double *q, perp_why_evid
       for (int i = 0; i < rows; i++)
         if (sigma[i] > RANK_ZERO * sigma[0]) least = fmin(least, sigma[i]);
       most = sigma[0];
-      e->jacobian.condition = fmax(e->jacobian.condition, most * most / (least * least));
+      evidence->jacobian.condition = fmax(evidence->jacobian.condition,
+                                          most * most / (least * least));
     }
     for (size_t j = 0; j < n; j++)
       for (int i = 0; i < rows; i++) V[i + (size_t)rows * j] = W[(size_t)of[i] + m * j] / raw[i];
@@ -114,28 +115,32 @@ double perp_why_rank(perp_model *model, double t, const double *q, perp_why_evid
       while (rank < rows && sigma[rank] > RANK_ZERO * sigma[0]) rank++;
       const double sine = sigma[rank - 1];
       result = sine;
-      const bool first = e->jacobian.states == 0, fewer = !first && rank < e->jacobian.least,
-                 nearer = first || fewer || (rank == e->jacobian.least && sine < e->jacobian.sine);
-      e->jacobian.scaled = fmax(e->jacobian.scaled, sigma[0] * sigma[0] / (sine * sine));
-      if (first || rank < e->jacobian.least) {
-        e->jacobian.least = rank;
-        e->jacobian.t_least = t;
+      const bool first = evidence->jacobian.states == 0,
+                 fewer = !first && rank < evidence->jacobian.least,
+                 nearer = first || fewer ||
+                          (rank == evidence->jacobian.least && sine < evidence->jacobian.sine);
+      evidence->jacobian.scaled = fmax(evidence->jacobian.scaled,
+                                       sigma[0] * sigma[0] / (sine * sine));
+      if (first || rank < evidence->jacobian.least) {
+        evidence->jacobian.least = rank;
+        evidence->jacobian.t_least = t;
       }
-      e->jacobian.most = first || rank > e->jacobian.most ? rank : e->jacobian.most;
-      if (first || sine < e->jacobian.sine) {
-        e->jacobian.sine = sine;
-        e->jacobian.t_sine = t;
+      evidence->jacobian.most = first || rank > evidence->jacobian.most ? rank
+                                                                        : evidence->jacobian.most;
+      if (first || sine < evidence->jacobian.sine) {
+        evidence->jacobian.sine = sine;
+        evidence->jacobian.t_sine = t;
       }
       if (nearer) { /* null vector, or the one that is nearly one */
         const double *u = U + (size_t)rows * (size_t)(rank < rows ? rows - 1 : rank - 1);
         double largest = 0;
-        memset(&e->jacobian.rows, 0, sizeof e->jacobian.rows);
+        memset(&evidence->jacobian.rows, 0, sizeof evidence->jacobian.rows);
         for (int i = 0; i < rows; i++) largest = fmax(largest, fabs(u[i]));
         for (int i = 0; i < rows; i++)
-          if (fabs(u[i]) > RANK_PART * largest) rank_name(model, of[i], &e->jacobian.rows);
+          if (fabs(u[i]) > RANK_PART * largest) rank_name(model, of[i], &evidence->jacobian.rows);
       }
-      e->jacobian.m = rows;
-      e->jacobian.states++;
+      evidence->jacobian.m = rows;
+      evidence->jacobian.states++;
     }
     free(of);
   }

@@ -60,136 +60,138 @@ static double run_limit(const perp_why_limits *limits, const char *name, double 
   return dflt;
 }
 
-void perp_why_add_figure(perp_why_evidence *e, const perp_why_limits *limits, const char *name,
-                         double value, double limit)
+void perp_why_add_figure(perp_why_evidence *evidence, const perp_why_limits *limits,
+                         const char *name, double value, double limit)
 {
   limit = run_limit(limits, name, limit);
-  if (isnan(value) || !(limit >= 0) || e->n_figures == PERP_WHY_FIGURES) return;
-  for (int i = 0; i < e->n_figures; i++)
-    if (strcmp(e->figure[i].name, name) == 0) return;
-  perp_why_figure *figure = &e->figure[e->n_figures++];
+  if (isnan(value) || !(limit >= 0) || evidence->n_figures == PERP_WHY_FIGURES) return;
+  for (int i = 0; i < evidence->n_figures; i++)
+    if (strcmp(evidence->figure[i].name, name) == 0) return;
+  perp_why_figure *figure = &evidence->figure[evidence->n_figures++];
   snprintf(figure->name, sizeof figure->name, "%s", name);
   figure->value = value;
   figure->limit = limit;
 }
 
 /* The error against the reference: truth.err is one of the metrics behind it in the list. */
-static void run_truth(const perp_ctx *ctx, const perp_result *r, perp_why_evidence *e,
+static void run_truth(const perp_ctx *ctx, const perp_result *result, perp_why_evidence *evidence,
                       const perp_why_limits *limits)
 {
-  const double err = perp_result_metric(r, "truth.err");
-  const perp_desc *d;
+  const double err = perp_result_metric(result, "truth.err");
+  const perp_desc *desc;
   bool behind = false;
   if (isnan(err)) return;
-  for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_metric, i)) != NULL; i++) {
-    const bool own = strcmp(d->name, "err.q.max") == 0;
-    behind = behind || strcmp(d->name, "truth.err") == 0;
-    if ((!behind && !own) || strcmp(d->name, "truth.err") == 0 ||
-        perp_result_metric(r, d->name) != err)
+  for (int i = 0; (desc = perp_plugin_at(ctx, PERP_KIND_metric, i)) != NULL; i++) {
+    const bool own = strcmp(desc->name, "err.q.max") == 0;
+    behind = behind || strcmp(desc->name, "truth.err") == 0;
+    if ((!behind && !own) || strcmp(desc->name, "truth.err") == 0 ||
+        perp_result_metric(result, desc->name) != err)
       continue;
-    const char *unit = ((const perp_metric_desc *)(const void *)d)->unit;
+    const char *unit = ((const perp_metric_desc *)(const void *)desc)->unit;
     double limit = unit[0] == '\0' || strcmp(unit, "1") == 0 || strcmp(unit, "-") == 0 ? RUN_TRUTH
-                   : strcmp(unit, "m") == 0   ? 0.01 * e->body
+                   : strcmp(unit, "m") == 0   ? 0.01 * evidence->body
                    : strcmp(unit, "rad") == 0 ? RUN_TRUTH
-                   : strcmp(unit, "s") == 0   ? RUN_TRUTH * e->t_end
+                   : strcmp(unit, "s") == 0   ? RUN_TRUTH * evidence->t_end
                                               : (double)NAN;
-    perp_why_add_figure(e, limits, d->name, err, limit);
+    perp_why_add_figure(evidence, limits, desc->name, err, limit);
     return;
   }
 }
 
-static void run_figures(const perp_ctx *ctx, const perp_result *r, perp_why_evidence *e,
+static void run_figures(const perp_ctx *ctx, const perp_result *result, perp_why_evidence *evidence,
                         const perp_why_limits *limits)
 {
-  e->n_figures = 0;
-  const double missing = e->t_end > 0 ? fmax(0, 1 - r->t / e->t_end) : 0;
-  const bool stopped = r->cut != PERP_CUT_NONE || r->reason < 0;
-  perp_why_add_figure(e, NULL, "reached", stopped ? fmax(missing, 1e-9) : 0, 0);
-  if (e->problems > 0)
-    perp_why_add_figure(e, limits, "unsolved", (double)e->failures / (double)e->problems, 0);
-  run_truth(ctx, r, e, limits);
+  evidence->n_figures = 0;
+  const double missing = evidence->t_end > 0 ? fmax(0, 1 - result->t / evidence->t_end) : 0;
+  const bool stopped = result->cut != PERP_CUT_NONE || result->reason < 0;
+  perp_why_add_figure(evidence, NULL, "reached", stopped ? fmax(missing, 1e-9) : 0, 0);
+  if (evidence->problems > 0)
+    perp_why_add_figure(evidence, limits, "unsolved",
+                        (double)evidence->failures / (double)evidence->problems, 0);
+  run_truth(ctx, result, evidence, limits);
   for (size_t i = 0; i < sizeof figure_table / sizeof *figure_table; i++) {
     const double of = figure_table[i].of == RUN_PURE   ? 1
-                      : figure_table[i].of == RUN_SIZE ? e->size
-                                                       : e->body;
+                      : figure_table[i].of == RUN_SIZE ? evidence->size
+                                                       : evidence->body;
     double limit = figure_table[i].limit * of;
     /* shapes that overlap at the start are not the fault of the run */
-    if (figure_table[i].of == RUN_BODY) limit = fmax(limit, 1.2 * e->overlap);
-    perp_why_add_figure(e, limits, figure_table[i].metric,
-                        perp_result_metric(r, figure_table[i].metric), limit);
+    if (figure_table[i].of == RUN_BODY) limit = fmax(limit, 1.2 * evidence->overlap);
+    perp_why_add_figure(evidence, limits, figure_table[i].metric,
+                        perp_result_metric(result, figure_table[i].metric), limit);
   }
   for (int i = 0; limits != NULL && i < limits->n; i++)
-    perp_why_add_figure(e, limits, limits->at[i].name, perp_result_metric(r, limits->at[i].name),
-                        limits->at[i].limit);
+    perp_why_add_figure(evidence, limits, limits->at[i].name,
+                        perp_result_metric(result, limits->at[i].name), limits->at[i].limit);
 }
 
-int perp_why_failures(const perp_why_evidence *e)
+int perp_why_failures(const perp_why_evidence *evidence)
 {
-  int n = e->status != PERP_OK;
-  for (int i = 0; i < e->n_figures; i++) n += e->figure[i].value > e->figure[i].limit;
+  int n = evidence->status != PERP_OK;
+  for (int figure = 0; figure < evidence->n_figures; figure++)
+    n += evidence->figure[figure].value > evidence->figure[figure].limit;
   return n;
 }
 
-double perp_why_severity(const perp_why_evidence *e)
+double perp_why_severity(const perp_why_evidence *evidence)
 {
-  double sum = e->status != PERP_OK ? 100 : 0;
-  const bool stopped = e->reason < 0 || e->cut != PERP_CUT_NONE;
-  for (int i = 0; i < e->n_figures; i++) {
-    const perp_why_figure *f = &e->figure[i];
-    if (!(f->value > f->limit)) continue;
-    if (strcmp(f->name, "reached") == 0)
-      sum += 10 + 10 * f->value;
+  double sum = evidence->status != PERP_OK ? 100 : 0;
+  const bool stopped = evidence->reason < 0 || evidence->cut != PERP_CUT_NONE;
+  for (int figure = 0; figure < evidence->n_figures; figure++) {
+    const perp_why_figure *why_figure = &evidence->figure[figure];
+    if (!(why_figure->value > why_figure->limit)) continue;
+    if (strcmp(why_figure->name, "reached") == 0)
+      sum += 10 + 10 * why_figure->value;
     else if (stopped) /* figures of a part of the run */
       sum += 0.1;
-    else if (f->limit == 0)
-      sum += 1 + f->value;
+    else if (why_figure->limit == 0)
+      sum += 1 + why_figure->value;
     else
-      sum += fmin(10, 0.3 + log10(f->value / f->limit));
+      sum += fmin(10, 0.3 + log10(why_figure->value / why_figure->limit));
   }
   return sum;
 }
 
 /* ---- at each state ---- */
 
-static void run_note_bad(perp_why_evidence *e, double t, double value, double limit,
+static void run_note_bad(perp_why_evidence *evidence, double t, double value, double limit,
                          const char *name)
 {
-  if (!(value > limit) || !isnan(e->t_bad)) return;
-  e->t_bad = t;
-  snprintf(e->bad, sizeof e->bad, "%s", name);
+  if (!(value > limit) || !isnan(evidence->t_bad)) return;
+  evidence->t_bad = t;
+  snprintf(evidence->bad, sizeof evidence->bad, "%s", name);
 }
 
-static void run_masses(const perp_model *model, perp_why_evidence *e)
+static void run_masses(const perp_model *model, perp_why_evidence *evidence)
 {
   double least = INFINITY, most = 0;
-  for (int i = 0; i < perp_model_bodies(model); i++) {
-    const double mass = perp_model_body(model, i)->mass.mass;
+  for (int body = 0; body < perp_model_bodies(model); body++) {
+    const double mass = perp_model_body(model, body)->mass.mass;
     if (!(mass > 0)) continue;
     least = fmin(least, mass);
     most = fmax(most, mass);
   }
-  e->masses = most > 0 ? most / least : 1;
-  e->springs = perp_model_force_elements(model) > 0 || perp_model_compliant(model) ||
-               perp_model_drives(model) > 0;
+  evidence->masses = most > 0 ? most / least : 1;
+  evidence->springs = perp_model_force_elements(model) > 0 || perp_model_compliant(model) ||
+                      perp_model_drives(model) > 0;
 }
 
 static void run_begin(run_mind *mind, const perp_cell_run *run)
 {
-  perp_why_evidence *e = mind->e;
+  perp_why_evidence *evidence = mind->e;
   const perp_model *model = run->scene.model;
   mind->run = run;
-  e->t_bad = e->jacobian.sine_fail = NAN;
-  e->h = run->h;
-  e->t_end = run->t_end;
-  e->adaptive = run->adaptive;
-  e->bodies = model != NULL;
-  e->size = model != NULL ? perp_model_size(model) : 1;
-  if (!(e->size > 0)) e->size = 1;
-  e->body = run->scene.size > 0 ? run->scene.size : e->size;
-  e->masses = 1;
-  e->overlap = run->measure->contact.pen > 0 ? run->measure->contact.pen : 0;
-  e->drift_limit = run_limit(mind->limits, "drift.pos.max", 1e-3 * e->size);
-  if (model != NULL) run_masses(model, e);
+  evidence->t_bad = evidence->jacobian.sine_fail = NAN;
+  evidence->h = run->h;
+  evidence->t_end = run->t_end;
+  evidence->adaptive = run->adaptive;
+  evidence->bodies = model != NULL;
+  evidence->size = model != NULL ? perp_model_size(model) : 1;
+  if (!(evidence->size > 0)) evidence->size = 1;
+  evidence->body = run->scene.size > 0 ? run->scene.size : evidence->size;
+  evidence->masses = 1;
+  evidence->overlap = run->measure->contact.pen > 0 ? run->measure->contact.pen : 0;
+  evidence->drift_limit = run_limit(mind->limits, "drift.pos.max", 1e-3 * evidence->size);
+  if (model != NULL) run_masses(model, evidence);
   mind->states.nq = run->measure->nq;
   mind->states.nv = run->measure->nv;
   mind->large = 0;
@@ -200,31 +202,32 @@ static void run_begin(run_mind *mind, const perp_cell_run *run)
 /* Keep a copy of a state that is not out of its bounds: the first one, and later ones evenly. */
 static void run_state(run_mind *mind, double t, const double *q, const double *v)
 {
-  perp_why_states *s = &mind->states;
-  const size_t nq = (size_t)s->nq, nv = (size_t)s->nv;
-  const double large = fmax(perp_measure_largest(s->nq, q), perp_measure_largest(s->nv, v));
+  perp_why_states *states = &mind->states;
+  const size_t nq = (size_t)states->nq, nv = (size_t)states->nv;
+  const double large = fmax(perp_measure_largest(states->nq, q),
+                            perp_measure_largest(states->nv, v));
   if (mind->large == 0) mind->large = RUN_LARGE * fmax(1, large);
   if (!(large < mind->large) || t < mind->next_state) return;
-  if (s->n == PERP_WHY_STATES) { /* half of them, twice as far apart */
+  if (states->n == PERP_WHY_STATES) { /* half of them, twice as far apart */
     for (int k = 1; k < PERP_WHY_STATES; k++) {
-      double *old_q = s->q[k], *old_v = s->v[k];
+      double *old_q = states->q[k], *old_v = states->v[k];
       if (2 * k < PERP_WHY_STATES) {
-        s->t[k] = s->t[2 * k];
-        s->q[k] = s->q[2 * k];
-        s->v[k] = s->v[2 * k];
-        s->q[2 * k] = old_q;
-        s->v[2 * k] = old_v;
+        states->t[k] = states->t[2 * k];
+        states->q[k] = states->q[2 * k];
+        states->v[k] = states->v[2 * k];
+        states->q[2 * k] = old_q;
+        states->v[2 * k] = old_v;
       }
     }
-    s->n = (PERP_WHY_STATES + 1) / 2;
+    states->n = (PERP_WHY_STATES + 1) / 2;
   }
-  const int k = s->n++;
-  if (s->q[k] == NULL) s->q[k] = perp_xalloc(nq + nv + 1, sizeof *s->q[k]);
-  s->v[k] = s->q[k] + nq;
-  s->t[k] = t;
-  memcpy(s->q[k], q, nq * sizeof *q);
-  if (nv > 0) memcpy(s->v[k], v, nv * sizeof *v);
-  const double apart = s->n > 1 ? s->t[1] - s->t[0] : 0;
+  const int k = states->n++;
+  if (states->q[k] == NULL) states->q[k] = perp_xalloc(nq + nv + 1, sizeof *states->q[k]);
+  states->v[k] = states->q[k] + nq;
+  states->t[k] = t;
+  memcpy(states->q[k], q, nq * sizeof *q);
+  if (nv > 0) memcpy(states->v[k], v, nv * sizeof *v);
+  const double apart = states->n > 1 ? states->t[1] - states->t[0] : 0;
   mind->next_state = t + fmax(apart, mind->e->h);
 }
 
@@ -247,52 +250,53 @@ static void run_ring(run_mind *mind, double t, const double *q)
 /* The run fails: how near to a singular position were its last states? */
 static void run_last(run_mind *mind)
 {
-  perp_why_evidence *e = mind->e;
+  perp_why_evidence *evidence = mind->e;
   const int n = mind->ringed < RUN_RING ? (int)mind->ringed : RUN_RING;
   const double until = perp_clock_wall() + RUN_LINEAR / 4;
   for (int k = n - 1; k >= 0 && perp_clock_wall() < until; k--) {
     const double sine = perp_why_rank(mind->run->scene.model, mind->ring_t[k],
-                                      mind->ring + (size_t)mind->states.nq * (size_t)k, e);
-    if (!(sine >= e->jacobian.sine_fail)) e->jacobian.sine_fail = sine;
+                                      mind->ring + (size_t)mind->states.nq * (size_t)k, evidence);
+    if (!(sine >= evidence->jacobian.sine_fail)) evidence->jacobian.sine_fail = sine;
   }
 }
 
 static void run_look(const perp_cell_run *run, run_mind *mind)
 {
-  perp_why_evidence *e = mind->e;
+  perp_why_evidence *evidence = mind->e;
   double t;
   const double *q, *v;
   if (mind->run == NULL) run_begin(mind, run);
   perp_cell_state(run, &t, &q, &v);
-  e->t = t;
-  const bool bad = !isnan(e->t_bad);
+  evidence->t = t;
+  const bool bad = !isnan(evidence->t_bad);
   run_ring(mind, t, q);
-  const perp_measure *m = run->measure;
-  const double drift = m->now.drift_pos;
+  const perp_measure *measure = run->measure;
+  const double drift = measure->now.drift_pos;
   if (drift >= 0) {
-    int quarter = (int)(PERP_WHY_QUARTERS * t / e->t_end);
+    int quarter = (int)(PERP_WHY_QUARTERS * t / evidence->t_end);
     if (quarter >= PERP_WHY_QUARTERS) quarter = PERP_WHY_QUARTERS - 1;
-    e->drift[quarter] = fmax(e->drift[quarter], drift);
-    run_note_bad(e, t, drift, e->drift_limit, "drift.pos.max");
+    evidence->drift[quarter] = fmax(evidence->drift[quarter], drift);
+    run_note_bad(evidence, t, drift, evidence->drift_limit, "drift.pos.max");
   }
-  run_note_bad(e, t, m->now.err_q, RUN_TRUTH, "err.q.max");
+  run_note_bad(evidence, t, measure->now.err_q, RUN_TRUTH, "err.q.max");
   if (!mind->examine) return;
-  if (!bad && !isnan(e->t_bad)) run_last(mind);
+  if (!bad && !isnan(evidence->t_bad)) run_last(mind);
   run_state(mind, t, q, v);
   const perp_contact_count *count = run->sim != NULL ? perp_sim_contacts(run->sim) : NULL;
-  if (count != NULL && count->failures > mind->failures && e->contact.infeasible == 0 &&
+  if (count != NULL && count->failures > mind->failures && evidence->contact.infeasible == 0 &&
       mind->gaps < RUN_GAPS) {
     mind->failures = count->failures;
     mind->gaps++;
-    perp_why_gaps(mind->ctx, run->scene.model, t, q, e);
+    perp_why_gaps(mind->ctx, run->scene.model, t, q, evidence);
   }
   /* at most a quarter of the time of the run */
   const double elapsed = perp_clock_wall() - mind->began;
   if (run->scene.model != NULL && t >= mind->next_rank && mind->spent <= 0.5 + 0.25 * elapsed) {
-    mind->next_rank = t + e->t_end / RUN_RANKS;
-    const int before = e->jacobian.least;
-    perp_why_rank(run->scene.model, t, q, e);
-    e->jacobian.changes += e->jacobian.states > 1 && before != e->jacobian.least;
+    mind->next_rank = t + evidence->t_end / RUN_RANKS;
+    const int before = evidence->jacobian.least;
+    perp_why_rank(run->scene.model, t, q, evidence);
+    evidence->jacobian.changes += evidence->jacobian.states > 1 &&
+                                  before != evidence->jacobian.least;
   }
 }
 
@@ -309,16 +313,16 @@ static void run_at(const perp_cell_run *run, const perp_step_info *info, void *u
 static void run_step(int64_t step, void *user)
 {
   run_mind *mind = user;
-  perp_why_evidence *e = mind->e;
+  perp_why_evidence *evidence = mind->e;
   if (step >= 0 || !mind->examine || mind->run == NULL) return;
-  if (isnan(e->t_bad) && !perp_cell_same_time(e->t, e->t_end)) run_last(mind);
+  if (isnan(evidence->t_bad) && !perp_cell_same_time(evidence->t, evidence->t_end)) run_last(mind);
   bool pair = false;
-  for (int i = 0; i < e->contact.pairs.n; i++)
-    pair = pair || strstr(e->contact.pairs.at[i], " and ") != NULL;
-  if (e->contact.infeasible + e->contact.within > 0 && !pair && mind->ringed > 0)
+  for (int i = 0; i < evidence->contact.pairs.n; i++)
+    pair = pair || strstr(evidence->contact.pairs.at[i], " and ") != NULL;
+  if (evidence->contact.infeasible + evidence->contact.within > 0 && !pair && mind->ringed > 0)
     perp_why_touching(
         mind->ctx, mind->run->scene.model,
-        mind->ring + (size_t)mind->states.nq * (size_t)((mind->ringed - 1) % RUN_RING), e);
+        mind->ring + (size_t)mind->states.nq * (size_t)((mind->ringed - 1) % RUN_RING), evidence);
 }
 
 static void run_observe(void *user, const perp_contact_place *place, const perp_lcp *lcp,
@@ -332,43 +336,44 @@ static void run_observe(void *user, const perp_contact_place *place, const perp_
 
 /* ---- the end ---- */
 
-static void run_result(run_mind *mind, const perp_result *r)
+static void run_result(run_mind *mind, const perp_result *result)
 {
-  perp_why_evidence *e = mind->e;
-  e->status = r->status;
-  e->cut = r->cut;
-  e->reason = r->reason;
-  e->t = r->t;
-  e->h = r->h;
-  e->t_end = r->t_end;
-  e->cpu = r->time.cpu_s;
-  e->wall = r->time.wall_s;
-  snprintf(e->ended, sizeof e->ended, "%s", perp_result_status_name(r));
-  snprintf(e->why, sizeof e->why, "%s", perp_result_reason(r));
-  perp_result_cause(r, e->message, sizeof e->message);
-  e->steps = r->ode_count.steps;
-  e->rejected = r->ode_count.rejected;
-  e->problems = perp_result_problems(r);
-  e->failures = r->contact_count.failures;
-  e->swept = r->contact_count.swept;
-  e->iterations = r->contact_count.iterations;
-  memcpy(e->failed, r->contact_count.failed, sizeof e->failed);
+  perp_why_evidence *evidence = mind->e;
+  evidence->status = result->status;
+  evidence->cut = result->cut;
+  evidence->reason = result->reason;
+  evidence->t = result->t;
+  evidence->h = result->h;
+  evidence->t_end = result->t_end;
+  evidence->cpu = result->time.cpu_s;
+  evidence->wall = result->time.wall_s;
+  snprintf(evidence->ended, sizeof evidence->ended, "%s", perp_result_status_name(result));
+  snprintf(evidence->why, sizeof evidence->why, "%s", perp_result_reason(result));
+  perp_result_cause(result, evidence->message, sizeof evidence->message);
+  evidence->steps = result->ode_count.steps;
+  evidence->rejected = result->ode_count.rejected;
+  evidence->problems = perp_result_problems(result);
+  evidence->failures = result->contact_count.failures;
+  evidence->swept = result->contact_count.swept;
+  evidence->iterations = result->contact_count.iterations;
+  memcpy(evidence->failed, result->contact_count.failed, sizeof evidence->failed);
   for (int i = 0; i < PERP_PARTS; i++)
-    snprintf(e->part[i], PERP_SPEC_MAX, "%s", perp_part_used(r, i));
-  run_figures(mind->ctx, r, e, mind->limits);
+    snprintf(evidence->part[i], PERP_SPEC_MAX, "%s", perp_part_used(result, i));
+  run_figures(mind->ctx, result, evidence, mind->limits);
 }
 
 /* A run that its process did not end itself. */
-static void run_ended(perp_why_evidence *e, perp_cut cut)
+static void run_ended(perp_why_evidence *evidence, perp_cut cut)
 {
   static const char *const ended[] = { "ok", "timeout", "interrupted", "oom", "crash" },
                            *const why[] = { "reached-end", "time-limit", "interrupted",
                                             "memory-limit", "crash" };
-  e->cut = cut;
-  snprintf(e->ended, sizeof e->ended, "%s", ended[cut]);
-  snprintf(e->why, sizeof e->why, "%s", why[cut]);
-  e->n_figures = 0;
-  perp_why_add_figure(e, NULL, "reached", e->t_end > 0 ? fmax(1e-9, 1 - e->t / e->t_end) : 1, 0);
+  evidence->cut = cut;
+  snprintf(evidence->ended, sizeof evidence->ended, "%s", ended[cut]);
+  snprintf(evidence->why, sizeof evidence->why, "%s", why[cut]);
+  evidence->n_figures = 0;
+  perp_why_add_figure(evidence, NULL, "reached",
+                      evidence->t_end > 0 ? fmax(1e-9, 1 - evidence->t / evidence->t_end) : 1, 0);
 }
 
 static void run_commit(run_mind *mind)
@@ -392,26 +397,26 @@ static void why_run_keep(const perp_result *so_far, void *user)
   run_commit(mind);
 }
 
-static void run_request(const perp_why_subject *subject, perp_request *q)
+static void run_request(const perp_why_subject *subject, perp_request *request)
 {
-  *q = (perp_request){ .scene = subject->scene,
-                       .h = subject->h,
-                       .t_end = subject->t_end,
-                       .perturb = subject->perturb,
-                       .equivalent = subject->equivalent };
-  for (int i = 0; i < PERP_PARTS; i++) *perp_part_text(q, i) = subject->part[i];
+  *request = (perp_request){ .scene = subject->scene,
+                             .h = subject->h,
+                             .t_end = subject->t_end,
+                             .perturb = subject->perturb,
+                             .equivalent = subject->equivalent };
+  for (int i = 0; i < PERP_PARTS; i++) *perp_part_text(request, i) = subject->part[i];
 }
 
 static void run_simulation(run_mind *mind, const perp_why_subject *subject)
 {
-  perp_request q;
+  perp_request request;
   perp_result result;
   const perp_watch watch = { .state = run_at, .step = run_step, .user = mind };
   const perp_minder minder = { why_run_cut, why_run_keep, mind };
-  run_request(subject, &q);
-  q.watch = &watch;
-  q.minder = &minder;
-  const perp_status status = perp_simulate(mind->ctx, &q, &result);
+  run_request(subject, &request);
+  request.watch = &watch;
+  request.minder = &minder;
+  const perp_status status = perp_simulate(mind->ctx, &request, &result);
   if (status != PERP_OK) {
     mind->e->status = status;
     mind->e->cut = status == PERP_ERR_NOMEM ? PERP_CUT_MEMORY : PERP_CUT_NONE;

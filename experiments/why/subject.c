@@ -7,15 +7,15 @@
 #include <math.h>
 #include <string.h>
 
-static perp_status subject_option(perp_ctx *ctx, perp_why_subject *s, const char *name,
+static perp_status subject_option(perp_ctx *ctx, perp_why_subject *subject, const char *name,
                                   const char *value)
 {
-  if (strcmp(name, "h") == 0) return perp_parse_real(ctx, value, "s", &s->h);
-  if (strcmp(name, "timeout") == 0) return perp_parse_duration(ctx, value, &s->timeout);
-  if (strcmp(name, "memory") == 0) return perp_parse_size(ctx, value, &s->memory);
+  if (strcmp(name, "h") == 0) return perp_parse_real(ctx, value, "s", &subject->h);
+  if (strcmp(name, "timeout") == 0) return perp_parse_duration(ctx, value, &subject->timeout);
+  if (strcmp(name, "memory") == 0) return perp_parse_size(ctx, value, &subject->memory);
   for (int i = 0; i < PERP_PARTS; i++)
     if (strcmp(name, perp_part_name(i)) == 0) {
-      if (snprintf(s->part[i], PERP_SPEC_MAX, "%s", value) >= PERP_SPEC_MAX)
+      if (snprintf(subject->part[i], PERP_SPEC_MAX, "%s", value) >= PERP_SPEC_MAX)
         return PERP_FAIL(ctx, PERP_ERR_OPTION, "the options of --%s are too long", name);
       return PERP_OK;
     }
@@ -27,12 +27,12 @@ perp_status perp_why_with(perp_ctx *ctx, const perp_why_subject *subject, const 
 {
   char word[PERP_SPEC_MAX], name[32] = "";
   *out = *subject;
-  for (const char *s = options; *(s += strspn(s, " ")) != '\0';) {
-    const size_t n = strcspn(s, " ");
+  for (const char *at = options; *(at += strspn(at, " ")) != '\0';) {
+    const size_t n = strcspn(at, " ");
     if (n >= sizeof word) return PERP_FAIL(ctx, PERP_ERR_OPTION, "an option is too long");
-    memcpy(word, s, n);
+    memcpy(word, at, n);
     word[n] = '\0';
-    s += n;
+    at += n;
     if (name[0] != '\0') {
       PERP_TRY(subject_option(ctx, out, name, word));
       name[0] = '\0';

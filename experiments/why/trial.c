@@ -24,7 +24,7 @@ typedef struct trial_work {
 
 /* ---- what a change of a method leaves without effect ---- */
 
-static void trial_fit(const trial_work *w, const perp_why_subject *base, const char *options,
+static void trial_fit(const trial_work *work, const perp_why_subject *base, const char *options,
                       perp_why_subject *with)
 {
   perp_parts parts = { 0 };
@@ -32,15 +32,15 @@ static void trial_fit(const trial_work *w, const perp_why_subject *base, const c
   char why[PERP_WHY_MAX];
   if (with->scene == NULL) return;
   for (int i = 0; i < PERP_PARTS; i++)
-    if (with->part[i][0] != '\0' &&
-        perp_spec_parse(w->ctx, perp_part_kind(i), with->part[i], perp_part(&parts, i)) != PERP_OK)
+    if (with->part[i][0] != '\0' && perp_spec_parse(work->ctx, perp_part_kind(i), with->part[i],
+                                                    perp_part(&parts, i)) != PERP_OK)
       with->part[i][0] = '\0';
-  const bool known = !w->facts.bodies ||
-                     perp_parts_formulation(w->ctx, &parts, &formulation) == PERP_OK;
+  const bool known = !work->facts.bodies ||
+                     perp_parts_formulation(work->ctx, &parts, &formulation) == PERP_OK;
   for (int i = 0; i < PERP_PARTS && known; i++) {
     const bool own = strcmp(base->part[i], with->part[i]) == 0;
     if (own && with->part[i][0] != '\0' &&
-        perp_part_unused(&w->facts, w->name, formulation.d, i, why) != NULL)
+        perp_part_unused(&work->facts, work->name, formulation.d, i, why) != NULL)
       with->part[i][0] = '\0';
   }
   (void)options;
@@ -66,12 +66,12 @@ static bool trial_plain(const perp_why_subject *base, perp_why_subject *with)
 static double trial_rank(const perp_why_evidence *before, const perp_why_evidence *after)
 {
   double margin = 0, n = 0;
-  for (int i = 0; i < before->n_figures; i++) {
-    const perp_why_figure *f = &before->figure[i];
-    if (!(f->value > f->limit) || f->limit == 0) continue;
+  for (int figure = 0; figure < before->n_figures; figure++) {
+    const perp_why_figure *why_figure = &before->figure[figure];
+    if (!(why_figure->value > why_figure->limit) || why_figure->limit == 0) continue;
     for (int k = 0; k < after->n_figures; k++)
-      if (strcmp(after->figure[k].name, f->name) == 0) {
-        margin += fmin(2, log10(f->limit / fmax(after->figure[k].value, 1e-300)));
+      if (strcmp(after->figure[k].name, why_figure->name) == 0) {
+        margin += fmin(2, log10(why_figure->limit / fmax(after->figure[k].value, 1e-300)));
         n++;
       }
   }
@@ -84,11 +84,11 @@ static double trial_rank(const perp_why_evidence *before, const perp_why_evidenc
   return (n > 0 ? margin / n : 1) - 0.5 * fmax(-1, fmin(2, cost)) - (other ? 0.5 : 0);
 }
 
-static double trial_limit(const trial_work *w, const perp_why_subject *with,
+static double trial_limit(const trial_work *work, const perp_why_subject *with,
                           const perp_why_evidence *first)
 {
   const double own = fmin(LONGEST, fmax(SHORTEST, TIMES * first->wall));
-  return with->timeout > 0 ? with->timeout : fmin(own, fmax(1, w->until - perp_clock_wall()));
+  return with->timeout > 0 ? with->timeout : fmin(own, fmax(1, work->until - perp_clock_wall()));
 }
 
 /* Both stopped, but the second one later and for another reason: another cause is next. */
@@ -99,30 +99,30 @@ static bool trial_further(const perp_why_evidence *a, const perp_why_evidence *b
 }
 
 /* NULL: it does not help, or is refused. */
-static perp_why_fix *trial_run(trial_work *w, const perp_why_subject *base,
+static perp_why_fix *trial_run(trial_work *work, const perp_why_subject *base,
                                const perp_why_evidence *before, const char *options, int *tried)
 {
   perp_why_subject plain;
   perp_why_fix *fix = perp_xalloc(1, sizeof *fix);
   fix->after = perp_xalloc(1, sizeof *fix->after);
   snprintf(fix->options, sizeof fix->options, "%s", options);
-  perp_status status = perp_why_with(w->ctx, base, options, &fix->with);
+  perp_status status = perp_why_with(work->ctx, base, options, &fix->with);
   if (status == PERP_OK) {
-    trial_fit(w, base, options, &fix->with);
-    status = perp_why_run(w->ctx, &fix->with, w->limits, false, trial_limit(w, &fix->with, before),
-                          fix->after);
+    trial_fit(work, base, options, &fix->with);
+    status = perp_why_run(work->ctx, &fix->with, work->limits, false,
+                          trial_limit(work, &fix->with, before), fix->after);
     plain = fix->with;
     if (status == PERP_OK && fix->after->status != PERP_OK && fix->after->cut == PERP_CUT_NONE &&
         fix->with.problem == NULL && strstr(options, "--formulation") != NULL &&
         trial_plain(base, &plain)) {
       fix->with = plain;
-      status = perp_why_run(w->ctx, &plain, w->limits, false, trial_limit(w, &plain, before),
-                            fix->after);
+      status = perp_why_run(work->ctx, &plain, work->limits, false,
+                            trial_limit(work, &plain, before), fix->after);
     }
   }
   const bool ran = status == PERP_OK &&
                    (fix->after->status == PERP_OK || fix->after->cut != PERP_CUT_NONE);
-  w->report->trials += ran;
+  work->report->trials += ran;
   *tried += ran;
   fix->severity = ran ? perp_why_severity(fix->after) : HUGE_VAL;
   fix->whole = ran && perp_why_failures(fix->after) == 0;
@@ -168,19 +168,19 @@ static void trial_keep(perp_why_cause *cause, perp_why_fix *fix, const perp_why_
 
 /* ---- a round ---- */
 
-static void trial_cause(trial_work *w, const perp_why_subject *base,
+static void trial_cause(trial_work *work, const perp_why_subject *base,
                         const perp_why_evidence *before, perp_why_cause *cause)
 {
   perp_pool pool = { 0 };
   perp_names options = { 0 };
   int whole = 0;
-  cause->d->fixes(w->ctx, base, before, &options, &pool);
+  cause->d->fixes(work->ctx, base, before, &options, &pool);
   for (int i = 0; i < options.n && whole < ENOUGH; i++) {
-    if (perp_clock_wall() > w->until) {
-      w->report->left += options.n - i;
+    if (perp_clock_wall() > work->until) {
+      work->report->left += options.n - i;
       break;
     }
-    perp_why_fix *fix = trial_run(w, base, before, options.text[i], &cause->tried);
+    perp_why_fix *fix = trial_run(work, base, before, options.text[i], &cause->tried);
     if (fix == NULL) continue;
     whole += fix->whole;
     trial_keep(cause, fix, before);
@@ -207,16 +207,16 @@ static bool trial_first(const perp_why_cause *a, const perp_why_cause *b)
 
 static void trial_forget(perp_why_cause *cause)
 {
-  for (int i = 0; i < cause->n_fixes; i++) trial_drop(cause->fix[i]);
+  for (int fixe = 0; fixe < cause->n_fixes; fixe++) trial_drop(cause->fix[fixe]);
   cause->n_fixes = 0;
 }
 
 /* The causes of one round, at the end of the report; sorted.  Returns how many. */
-static int trial_round(trial_work *w, int round, const perp_why_subject *base,
+static int trial_round(trial_work *work, int round, const perp_why_subject *base,
                        const perp_why_evidence *before)
 {
-  perp_why_report *r = w->report;
-  perp_why_cause *list = r->cause + r->n_causes;
+  perp_why_report *report = work->report;
+  perp_why_cause *list = report->cause + report->n_causes;
   int n = 0;
   for (int i = 0; perp_why_causes[i] != NULL; i++) {
     perp_text says = { 0 };
@@ -225,7 +225,7 @@ static int trial_round(trial_work *w, int round, const perp_why_subject *base,
       continue;
     }
     perp_why_cause cause = { .d = perp_why_causes[i], .says = says.s, .round = round };
-    trial_cause(w, base, before, &cause);
+    trial_cause(work, base, before, &cause);
     int at = n++;
     for (; at > 0 && trial_first(&cause, &list[at - 1]); at--) list[at] = list[at - 1];
     list[at] = cause;
@@ -233,15 +233,15 @@ static int trial_round(trial_work *w, int round, const perp_why_subject *base,
   return n;
 }
 
-static void trial_rounds(trial_work *w, const perp_why_subject *subject)
+static void trial_rounds(trial_work *work, const perp_why_subject *subject)
 {
-  perp_why_report *r = w->report;
+  perp_why_report *report = work->report;
   perp_why_subject base = *subject;
   perp_why_evidence *before = perp_xalloc(1, sizeof *before);
-  *before = *r->first;
+  *before = *report->first;
   for (int round = 0; round < PERP_WHY_ROUNDS; round++) {
-    perp_why_cause *list = r->cause + r->n_causes;
-    const int n = trial_round(w, round, &base, before);
+    perp_why_cause *list = report->cause + report->n_causes;
+    const int n = trial_round(work, round, &base, before);
     int named = 0;
     while (named < n && trial_whole(&list[named])) named++;
     const bool whole = named > 0;
@@ -251,31 +251,32 @@ static void trial_rounds(trial_work *w, const perp_why_subject *subject)
            list[named].fix[0]->severity <= HALF * perp_why_severity(before))
       named++;
     if (!whole && n > 0 && list[0].n_fixes > 0) named = 1;
-    r->n_causes += n;
-    r->n_named += named;
-    if (named > 0) r->last = list[0].fix[0];
-    r->fixed = whole;
-    const bool on = !whole && named > 0 && perp_clock_wall() < w->until;
+    report->n_causes += n;
+    report->n_named += named;
+    if (named > 0) report->last = list[0].fix[0];
+    report->fixed = whole;
+    const bool on = !whole && named > 0 && perp_clock_wall() < work->until;
     if (!on) break;
     /* The others of this round come again where they still hold. */
     for (int i = 1; i < n; i++) {
       trial_forget(&list[i]);
       free(list[i].says);
     }
-    r->n_causes -= n - 1;
-    base = r->last->with;
-    if (perp_why_run(w->ctx, &base, w->limits, true, trial_limit(w, &base, r->first), before) !=
-            PERP_OK ||
+    report->n_causes -= n - 1;
+    base = report->last->with;
+    if (perp_why_run(work->ctx, &base, work->limits, true, trial_limit(work, &base, report->first),
+                     before) != PERP_OK ||
         perp_why_failures(before) == 0)
       break;
   }
-  for (int i = r->n_named; i < r->n_causes; i++) trial_forget(&r->cause[i]);
+  for (int cause = report->n_named; cause < report->n_causes; cause++)
+    trial_forget(&report->cause[cause]);
   /* A proof that there is no solution names the cause, whatever the options. */
-  for (int i = r->n_named; i < r->n_causes && !r->fixed; i++)
-    if (r->cause[i].d == perp_why_causes[0] && before->contact.infeasible > 0) {
-      const perp_why_cause proved = r->cause[i];
-      for (; i > r->n_named; i--) r->cause[i] = r->cause[i - 1];
-      r->cause[r->n_named++] = proved;
+  for (int i = report->n_named; i < report->n_causes && !report->fixed; i++)
+    if (report->cause[i].d == perp_why_causes[0] && before->contact.infeasible > 0) {
+      const perp_why_cause proved = report->cause[i];
+      for (; i > report->n_named; i--) report->cause[i] = report->cause[i - 1];
+      report->cause[report->n_named++] = proved;
       break;
     }
   free(before);
@@ -283,45 +284,47 @@ static void trial_rounds(trial_work *w, const perp_why_subject *subject)
 
 /* Does the last option alone do?  Then its cause comes first, and it needs those of earlier rounds
  * no more: they stay with the part that their own options fix. */
-static void trial_alone(trial_work *w, const perp_why_subject *subject)
+static void trial_alone(trial_work *work, const perp_why_subject *subject)
 {
-  perp_why_report *r = w->report;
+  perp_why_report *report = work->report;
   int tried = 0, last = 0;
-  while (last < r->n_named && (r->cause[last].n_fixes == 0 || r->cause[last].fix[0] != r->last))
+  while (last < report->n_named &&
+         (report->cause[last].n_fixes == 0 || report->cause[last].fix[0] != report->last))
     last++;
-  if (!r->fixed || last == r->n_named || r->cause[last].round == 0) return;
-  perp_why_fix *alone = trial_run(w, subject, r->first, r->last->options, &tried);
+  if (!report->fixed || last == report->n_named || report->cause[last].round == 0) return;
+  perp_why_fix *alone = trial_run(work, subject, report->first, report->last->options, &tried);
   if (alone == NULL || !alone->whole) {
     trial_drop(alone);
     return;
   }
-  perp_why_cause first = r->cause[last];
+  perp_why_cause first = report->cause[last];
   trial_forget(&first);
   first.round = 0;
-  first.fix[0] = r->last = alone;
+  first.fix[0] = report->last = alone;
   first.n_fixes = 1;
   /* Of the others only those of the run as it is stay. */
   perp_why_cause kept[PERP_WHY_CAUSES * PERP_WHY_ROUNDS];
   int n = 0;
   kept[n++] = first;
-  for (int i = 0; i < r->n_causes; i++) {
-    if (i == last) continue;
-    if (i < r->n_named && r->cause[i].round == 0 && r->cause[i].d != first.d) {
-      kept[n++] = r->cause[i];
+  for (int cause = 0; cause < report->n_causes; cause++) {
+    if (cause == last) continue;
+    if (cause < report->n_named && report->cause[cause].round == 0 &&
+        report->cause[cause].d != first.d) {
+      kept[n++] = report->cause[cause];
       continue;
     }
-    trial_forget(&r->cause[i]);
-    free(r->cause[i].says);
+    trial_forget(&report->cause[cause]);
+    free(report->cause[cause].says);
   }
-  memcpy(r->cause, kept, (size_t)n * sizeof *kept);
-  r->n_named = r->n_causes = n;
+  memcpy(report->cause, kept, (size_t)n * sizeof *kept);
+  report->n_named = report->n_causes = n;
 }
 
 perp_status perp_why(perp_ctx *ctx, const perp_why_subject *given, const perp_why_limits *limits,
                      double allowance, perp_why_report *report)
 {
   perp_why_subject own = *given, *subject = &own;
-  trial_work w = { .ctx = ctx, .limits = limits, .report = report };
+  trial_work work = { .ctx = ctx, .limits = limits, .report = report };
   const double start = perp_clock_wall();
   *report = (perp_why_report){ .first = perp_xalloc(1, sizeof *report->first) };
   PERP_TRY(perp_why_run(ctx, subject, limits, true, allowance, report->first));
@@ -335,16 +338,16 @@ perp_status perp_why(perp_ctx *ctx, const perp_why_subject *given, const perp_wh
     perp_spec spec = { 0 };
     if (subject->scene != NULL) {
       PERP_TRY(perp_spec_parse(ctx, PERP_KIND_scene, subject->scene, &spec));
-      w.name = spec.d->name;
-      const perp_status made = perp_scene_create(ctx, &spec, &w.scene);
+      work.name = spec.d->name;
+      const perp_status made = perp_scene_create(ctx, &spec, &work.scene);
       perp_spec_free(&spec);
       PERP_TRY(made);
-      perp_scene_look(&w.scene, &w.facts);
+      perp_scene_look(&work.scene, &work.facts);
     }
-    w.until = perp_clock_wall() + allowance;
-    trial_rounds(&w, subject);
-    trial_alone(&w, subject);
-    perp_scene_destroy(&w.scene);
+    work.until = perp_clock_wall() + allowance;
+    trial_rounds(&work, subject);
+    trial_alone(&work, subject);
+    perp_scene_destroy(&work.scene);
   }
   report->seconds = perp_clock_wall() - start;
   return PERP_OK;
@@ -352,9 +355,9 @@ perp_status perp_why(perp_ctx *ctx, const perp_why_subject *given, const perp_wh
 
 void perp_why_free(perp_why_report *report)
 {
-  for (int i = 0; i < report->n_causes; i++) {
-    trial_forget(&report->cause[i]);
-    free(report->cause[i].says);
+  for (int cause = 0; cause < report->n_causes; cause++) {
+    trial_forget(&report->cause[cause]);
+    free(report->cause[cause].says);
   }
   free(report->first);
   *report = (perp_why_report){ 0 };
