@@ -439,7 +439,7 @@ static void test_page(void)
     const bool study = strncmp(words, "run ", 4) == 0;
     const bool runs = strncmp(words, "simulate ", 9) == 0 || strncmp(words, "view ", 5) == 0;
     char *part = perp_xprintf("%s%s", words,
-                              study ? " --set profile=short --only 'h == 8 ms'"
+                              study ? " --set profile=short --set t_end=0.1s --only 'h == 8 ms'"
                               : runs && strstr(words, "--t-end") == NULL ? " --t-end 0.2s"
                                                                          : "");
     const int got = run(part);

@@ -89,8 +89,9 @@ static void test_limits(const char *folder)
   /* Ctrl-C, and what a batch system sends */
   static const int numbers[] = { SIGINT, SIGTERM };
   for (int k = 0; k < 2; k++) {
-    pid_t pid = start("simulate chain:links=6 --t-end 100000s --json --series gone.csv");
-    for (int i = 0; i < 500 && lines_of("gone.csv") < 2; i++) usleep(20000);
+    pid_t pid = start(
+        "simulate chain:links=6 --t-end 100000s --sample 0.1s --json --series gone.csv");
+    for (int i = 0; i < 500 && lines_of("gone.csv.tmp") < 2; i++) usleep(20000);
     kill(pid, numbers[k]);
     code = finish(pid);
     json_t *j = json_loads(out, 0, NULL);

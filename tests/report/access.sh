@@ -4,7 +4,7 @@
 perp=$1 source=$2 out=$3/access
 rm -rf "$out"
 . "$source/browser.sh"
-make "$perp" run chain6-stab --set profile=short --set measure.repeats=1 --only 'ode == rk4 or ode == euler' -o "$out/chain6"
+make "$perp" run chain6-stab --set profile=short --set measure.repeats=1 --set t_end=0.2s --only 'ode == rk4 or ode == euler' -o "$out/chain6"
 make "$perp" run "$source/lcp.yaml" -o "$out/lcp"
 make "$perp" view stack:boxes=3 --t-end 0.2s -o "$out/stack.html"
 live= # where the module is built
