@@ -65,10 +65,19 @@ static perp_value expr_option_value(const perp_expr *expr, const perp_scope *sco
   return missing;
 }
 
+/* Do these begin with different names? Names of files are compared by what they open. */
+static bool plugin_names_differ(const char *a, const char *b)
+{
+  const size_t n = strcspn(a, ":./"), m = strcspn(b, ":./");
+  return (a[n] == ':' || a[n] == '\0') && (b[m] == ':' || b[m] == '\0') &&
+         (n != m || memcmp(a, b, n) != 0);
+}
+
 /* Same name, and every option written in the pattern has the same value. */
 static bool plugin_matches(const perp_scope *scope, perp_kind kind, const char *text,
                            const char *pattern)
 {
+  if (plugin_names_differ(text, pattern)) return false;
   perp_ctx ctx = *scope->ctx;
   perp_spec have, want;
   /* the options of what is absent are not known: the same text, or the name alone */
