@@ -248,6 +248,12 @@ static const solid_pair solid_pairs[] = {
     { 0.4, 0.4 },
     { 0.05, 0.3, 0.55 },
     { 0, 0.2, 1, 0.1 } },
+  { PERP_SHAPE_CYLINDER, /* needles that cross each other, almost parallel */
+    { 0.000594071, 1.61557 },
+    PERP_SHAPE_CYLINDER,
+    { 0.000131382, 0.614263 },
+    { 0, 0, 0 },
+    { 1, 0, 3.89257e-05, 0 } },
 };
 
 #endif

@@ -167,9 +167,12 @@ void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
  * point of its surface. */
 double perp_convex_point(const perp_convex *convex, const double x[3], double n[3], double y[3]);
 
+/* Radius of the largest ball in a cylinder or a cone; 0 for all others. */
+double perp_convex_inner(const perp_convex *convex);
 /* Does a ball of radius best->h around a point of one core that is farthest along best->d lie in
- * the other core?  Then h >= best->h everywhere: best->h is the depth, with the points best->a and
- * b, and no other basin is lower.  False says nothing. */
+ * the other core, or do balls in both around a point between add up to it?  Then h >= best->h
+ * everywhere: best->h is the depth, with the points best->a and b, and no other basin is lower.
+ * False says nothing. */
 bool perp_convex_inscribed(const perp_convex *a, const perp_convex *b, perp_convex_best *best);
 
 /* ---- convex_near.c ---- */

@@ -38,7 +38,7 @@ typedef struct expand_face {
 
 typedef struct expansion {
   const perp_convex *a, *b;
-  double size, flat; /* flat: rounding of a face */
+  double size, rounding, flat; /* flat: rounding of a face */
   int n_vertices, n_faces, n_basins;
   bool many;
   perp_convex_vertex v[VERTICES];
@@ -240,9 +240,15 @@ static void expand_descend(expansion *x, const double d[3], int n, const perp_co
   open.n = perp_convex_descend(x->a, x->b, n, vertex, ends, &best, open.v);
   if (x->n_basins < BASINS) x->basin[x->n_basins++] = best;
   if (!(best.h < x->best->h)) return;
+  const perp_convex_best before = *x->best;
   *x->best = best;
-  if (perp_convex_on_end(x->a, x->b, x->best)) return;
-  if (!perp_convex_polish_quick(x->a, x->b, open.n, open.v, x->size, x->best)) *x->open = open;
+  if (perp_convex_on_end(x->a, x->b, x->best) ||
+      perp_convex_polish_quick(x->a, x->b, open.n, open.v, x->size, x->best))
+    return;
+  if (before.exact && x->best->h > before.h - x->rounding)
+    *x->best = before; /* lower by rounding, and without points */
+  else
+    *x->open = open;
 }
 
 /* a face below the least h so far, with the support point along its normal */
@@ -376,7 +382,8 @@ void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
 {
   expansion x;
   x.a = a, x.b = b, x.size = size, x.best = best, x.open = open;
-  x.flat = fmax(FLAT * size, LAST * (a->size + b->size + perp_norm(b->c)));
+  x.rounding = LAST * (a->size + b->size + perp_norm(b->c));
+  x.flat = fmax(FLAT * size, x.rounding);
   x.n_vertices = x.n_faces = x.n_basins = 0;
   x.many = expand_many(a) || expand_many(b);
   if (!perp_convex_on_end(a, b, best)) expand_descend(&x, best->d, 0, NULL, true);

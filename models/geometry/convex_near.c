@@ -48,16 +48,6 @@ typedef struct near_core {
   double top, bottom, rim;
 } near_core;
 
-/* radius of the largest ball in a core */
-static double near_inner(const perp_convex *c)
-{
-  const double high = c->top + c->bottom;
-  if (c->kind == PERP_CONVEX_CYLINDER) return fmin(c->rim, 0.5 * high);
-  if (c->kind == PERP_CONVEX_CONE)
-    return c->rim * high / (c->rim + sqrt(c->rim * c->rim + high * high));
-  return 0;
-}
-
 /* the points of a core in which a ball of radius e has room */
 static near_core near_erode(const perp_convex *c, double inner, double e)
 {
@@ -476,12 +466,19 @@ static bool near_stationary(const perp_convex *a, const perp_convex *b, const in
 static bool near_overlap(const perp_convex *a, const perp_convex *b, double size,
                          perp_convex_best *best)
 {
-  const double inner[2] = { near_inner(a), near_inner(b) }, all = inner[0] + inner[1];
+  static const int sides[2] = { SIDE, SIDE };
+  const double inner[2] = { perp_convex_inner(a), perp_convex_inner(b) }, all = inner[0] + inner[1];
   for (int k = 0; k < EROSIONS; k++) {
     const double part = BEYOND * best->h / all;
     double y[3] = { b->c[0], b->c[1], b->c[2] }, d[3];
     int feature[2] = { 0 };
-    if (!(part < MOST)) return false;
+    if (!(part < MOST)) { /* so deep only sides are: needles that cross each other */
+      perp_convex_best x;
+      if (!near_stationary(a, b, sides, best->d, &x) || !(x.h <= best->h + PROVED * size))
+        return false;
+      *best = x;
+      return perp_convex_inscribed(a, b, best);
+    }
     const near_core ca = near_erode(a, inner[0], part * inner[0]),
                     cb = near_erode(b, inner[1], part * inner[1]);
     if (!(near_apart(&ca, &cb, ROUNDS, y, feature, d) > TOUCHING * size)) return false;

@@ -110,13 +110,35 @@ static bool point_inscribed(const perp_convex *of, const double x[3], double sig
   return true;
 }
 
+double perp_convex_inner(const perp_convex *convex)
+{
+  const double high = convex->top + convex->bottom, rim = convex->rim;
+  if (convex->kind == PERP_CONVEX_CYLINDER) return fmin(rim, 0.5 * high);
+  if (convex->kind == PERP_CONVEX_CONE) return rim * high / (rim + sqrt(rim * rim + high * high));
+  return 0;
+}
+
+/* Are there balls of radii that add up to best->h around one point between best->a and b, one in
+ * each core? */
+static bool point_both(const perp_convex *a, const perp_convex *b, double slack,
+                       const perp_convex_best *best)
+{
+  const double *d = best->d, back[3] = { -d[0], -d[1], -d[2] }, inner_a = perp_convex_inner(a),
+               all = inner_a + perp_convex_inner(b), of_a = best->h * inner_a / all;
+  double x[3];
+  if (!(all > 0)) return false;
+  perp_along(best->a, -of_a, d, x);
+  return point_holds(a, x, d, of_a, slack) && point_holds(b, x, back, best->h - of_a, slack);
+}
+
 bool perp_convex_inscribed(const perp_convex *a, const perp_convex *b, perp_convex_best *best)
 {
   const double slack = SLACK * (a->size + b->size + perp_norm(b->c));
   perp_convex_vertex at;
   if (!(best->h >= 0)) return false;
   if (best->exact &&
-      (point_inscribed(a, best->b, 1, slack, best) || point_inscribed(b, best->a, -1, slack, best)))
+      (point_inscribed(a, best->b, 1, slack, best) ||
+       point_inscribed(b, best->a, -1, slack, best) || point_both(a, b, slack, best)))
     return true;
   perp_convex_vertex_at(a, b, best->d, &at);
   return point_inscribed(a, at.b, 1, slack, best) || point_inscribed(b, at.a, -1, slack, best);
