@@ -52,9 +52,9 @@ static int units_of(const char *si, char *buf, size_t size)
 {
   size_t n = 0;
   buf[0] = '\0';
-  for (int i = 0; i < N_UNITS; i++)
-    if (strcmp(units[i].si, si) == 0 && n < size)
-      n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", units[i].name);
+  for (int unit = 0; unit < N_UNITS; unit++)
+    if (strcmp(units[unit].si, si) == 0 && n < size)
+      n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", units[unit].name);
   return (int)n;
 }
 

@@ -131,15 +131,17 @@ perp_status perp_kkt_elimination(perp_ctx *ctx, const char *name, const perp_blo
   }
   if (status == PERP_OK) {
     elimination.rank = elimination.pairs->position;
-    for (int i = 0; i < n; i++) {
-      const bool alone = i >= nb && elimination.pair[i] == i;
-      elimination.turn[i] = (struct turn){ .node = i,
-                                           .rank = alone ? elimination_loop(&elimination, i - nb)
-                                                         : elimination.rank[elimination.pair[i]],
-                                           .late = i < nb  ? 0
-                                                   : alone ? 2
-                                                           : 1,
-                                           .own = elimination.rank[i] };
+    for (int turn = 0; turn < n; turn++) {
+      const bool alone = turn >= nb && elimination.pair[turn] == turn;
+      elimination.turn[turn] = (struct turn){
+        .node = turn,
+        .rank = alone ? elimination_loop(&elimination, turn - nb)
+                      : elimination.rank[elimination.pair[turn]],
+        .late = turn < nb ? 0
+                : alone   ? 2
+                          : 1,
+        .own = elimination.rank[turn]
+      };
     }
     qsort(elimination.turn, (size_t)n, sizeof *elimination.turn, elimination_compare);
     for (int k = 0; k < n; k++) graph->position[elimination.turn[k].node] = k;

@@ -116,8 +116,9 @@ int perp_kkt_graph_narrow(kkt_graph *graph)
     if (graph->level[seed] >= 0) continue;
     int *queue = graph->order + placed, start = seed, depth = -1, n = 0, last;
     /* each traversal begins at the far end of the one before, while the depth grows */
-    for (int t = 0; t < traversals; t++) {
-      const int reached = graph_traverse(graph, start, t * graph->n_nodes, queue, &n, &last);
+    for (int traversal = 0; traversal < traversals; traversal++) {
+      const int reached = graph_traverse(graph, start, traversal * graph->n_nodes, queue, &n,
+                                         &last);
       if (reached <= depth) break;
       depth = reached;
       graph_sort(graph, n - last, queue + last);

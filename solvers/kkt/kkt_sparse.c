@@ -71,17 +71,17 @@ static void kkt_sparse_destroy(void *ws)
 /* Where everything is in K. */
 static void kkt_sparse_place(struct ws *work, const perp_blocks *blocks)
 {
-  for (int b = 0; b < blocks->nb; b++) {
-    work->body[b] = perp_kkt_sparse_locate(&work->K, b, b);
-    for (int i = blocks->bptr[b]; i < blocks->bptr[b + 1]; i++)
-      work->at[i] = work->K.row[b] + i - blocks->bptr[b];
+  for (int body = 0; body < blocks->nb; body++) {
+    work->body[body] = perp_kkt_sparse_locate(&work->K, body, body);
+    for (int i = blocks->bptr[body]; i < blocks->bptr[body + 1]; i++)
+      work->at[i] = work->K.row[body] + i - blocks->bptr[body];
   }
-  for (int g = 0; g < blocks->nc; g++) {
-    work->joint[g] = perp_kkt_sparse_locate(&work->K, blocks->nb + g, blocks->nb + g);
-    for (int i = blocks->cptr[g]; i < blocks->cptr[g + 1]; i++)
-      work->at[work->nv + i] = work->K.row[blocks->nb + g] + i - blocks->cptr[g];
-    for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++)
-      work->sub[k] = perp_kkt_sparse_locate(&work->K, blocks->jblk[k], blocks->nb + g);
+  for (int joint = 0; joint < blocks->nc; joint++) {
+    work->joint[joint] = perp_kkt_sparse_locate(&work->K, blocks->nb + joint, blocks->nb + joint);
+    for (int i = blocks->cptr[joint]; i < blocks->cptr[joint + 1]; i++)
+      work->at[work->nv + i] = work->K.row[blocks->nb + joint] + i - blocks->cptr[joint];
+    for (int sub = blocks->jptr[joint]; sub < blocks->jptr[joint + 1]; sub++)
+      work->sub[sub] = perp_kkt_sparse_locate(&work->K, blocks->jblk[sub], blocks->nb + joint);
   }
 }
 
@@ -136,18 +136,18 @@ static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *blocks, c
 static void kkt_sparse_form(struct ws *work, const perp_blocks *blocks, double shift)
 {
   double *K = work->K.A->x;
-  for (int b = 0; b < blocks->nb; b++) {
-    int d = blocks->bptr[b + 1] - blocks->bptr[b];
-    double *x = K + work->body[b].start;
-    for (int k = 0; k < d; k++, x += work->body[b].ld + k)
-      for (int i = 0; i <= k; i++) x[i] = blocks->M[blocks->mptr[b] + i + k * d];
+  for (int body = 0; body < blocks->nb; body++) {
+    int d = blocks->bptr[body + 1] - blocks->bptr[body];
+    double *x = K + work->body[body].start;
+    for (int k = 0; k < d; k++, x += work->body[body].ld + k)
+      for (int i = 0; i <= k; i++) x[i] = blocks->M[blocks->mptr[body] + i + k * d];
   }
-  for (int g = 0; g < blocks->nc; g++) {
-    int row = blocks->cptr[g], r = blocks->cptr[g + 1] - row;
-    double *x = K + work->joint[g].start;
-    for (int k = 0; k < r; k++, x += work->joint[g].ld + k)
+  for (int joint = 0; joint < blocks->nc; joint++) {
+    int row = blocks->cptr[joint], r = blocks->cptr[joint + 1] - row;
+    double *x = K + work->joint[joint].start;
+    for (int k = 0; k < r; k++, x += work->joint[joint].ld + k)
       x[k] = -(shift + (blocks->s != NULL ? blocks->s[row + k] : 0));
-    for (int n = blocks->jptr[g]; n < blocks->jptr[g + 1]; n++) {
+    for (int n = blocks->jptr[joint]; n < blocks->jptr[joint + 1]; n++) {
       int d = blocks->bptr[blocks->jblk[n] + 1] - blocks->bptr[blocks->jblk[n]];
       const double *J = blocks->J + blocks->joff[n];
       x = K + work->sub[n].start;

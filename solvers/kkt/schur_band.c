@@ -62,12 +62,12 @@ static void schur_band_apply(void *ws, const perp_blocks *blocks, const double *
                              double *a, double *lambda)
 {
   struct ws *work = ws;
-  const int m = blocks->m;
+  const int ldb = blocks->m;
   perp_kkt_schur_rhs(blocks, f, c, work->b, work->v);
-  for (int i = 0; i < m; i++) work->x[work->at[i]] = work->b[i];
-  if (m > 0)
-    LAPACKE_dpbtrs_work(LAPACK_COL_MAJOR, 'U', m, work->k, 1, work->A, work->k + 1, work->x, m);
-  for (int i = 0; i < m; i++) lambda[i] = work->x[work->at[i]];
+  for (int i = 0; i < ldb; i++) work->x[work->at[i]] = work->b[i];
+  if (ldb > 0)
+    LAPACKE_dpbtrs_work(LAPACK_COL_MAJOR, 'U', ldb, work->k, 1, work->A, work->k + 1, work->x, ldb);
+  for (int i = 0; i < ldb; i++) lambda[i] = work->x[work->at[i]];
   perp_kkt_schur_motion(blocks, f, lambda, a, work->v);
 }
 

@@ -88,11 +88,11 @@ static void schur_dense_form(struct ws *work, const perp_blocks *blocks)
 /* Cholesky.  False when a pivot vanishes. */
 static bool factor_plain(struct ws *work, const perp_blocks *blocks)
 {
-  const int m = work->m;
+  const int lda = work->m;
   schur_dense_form(work, blocks);
-  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', m, work->A, m) != 0) return false;
-  for (int i = 0; i < m; i++) {
-    const double u = work->A[i + (size_t)i * (size_t)m];
+  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', lda, work->A, lda) != 0) return false;
+  for (int i = 0; i < lda; i++) {
+    const double u = work->A[i + (size_t)i * (size_t)lda];
     if (!(u * u > work->opt.rank_tol * work->diag[i]) || !(u <= DBL_MAX)) return false;
   }
   return true;
@@ -101,28 +101,30 @@ static bool factor_plain(struct ws *work, const perp_blocks *blocks)
 /* Pivoted Cholesky of the scaled matrix, then QR of its factor. */
 static perp_reason factor_dependent(struct ws *work, const perp_blocks *blocks)
 {
-  int m = work->m;
+  int lda = work->m;
   double *A = work->A, *scale = work->diag;
   schur_dense_form(work, blocks);
-  for (int i = 0; i < m; i++) scale[i] = scale[i] > 0 ? sqrt(scale[i]) : 1;
-  for (int j = 0; j < m; j++)
-    for (int i = 0; i <= j; i++) A[i + (size_t)j * (size_t)m] /= scale[i] * scale[j];
+  for (int i = 0; i < lda; i++) scale[i] = scale[i] > 0 ? sqrt(scale[i]) : 1;
+  for (int j = 0; j < lda; j++)
+    for (int i = 0; i <= j; i++) A[i + (size_t)j * (size_t)lda] /= scale[i] * scale[j];
   /* the same matrix as a lower triangle, whose factor has the columns of F */
-  for (int j = 0; j < m; j++)
-    for (int i = j + 1; i < m; i++) A[i + (size_t)j * (size_t)m] = A[j + (size_t)i * (size_t)m];
-  int info = LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', m, A, m, work->piv, &work->rank,
+  for (int j = 0; j < lda; j++)
+    for (int i = j + 1; i < lda; i++)
+      A[i + (size_t)j * (size_t)lda] = A[j + (size_t)i * (size_t)lda];
+  int info = LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', lda, A, lda, work->piv, &work->rank,
                                  work->opt.rank_tol, work->work);
   if (info < 0) return PERP_NOT_FINITE;
 
   /* F = D P L: rows back in place and in their units, zero above the diagonal of L */
   for (int j = 0; j < work->rank; j++) {
-    double *col = A + (size_t)j * (size_t)m;
-    for (int i = 0; i < m; i++) work->b[work->piv[i] - 1] = i < j ? 0 : col[i];
-    for (int i = 0; i < m; i++) col[i] = scale[i] * work->b[i];
+    double *col = A + (size_t)j * (size_t)lda;
+    for (int i = 0; i < lda; i++) work->b[work->piv[i] - 1] = i < j ? 0 : col[i];
+    for (int i = 0; i < lda; i++) col[i] = scale[i] * work->b[i];
   }
-  LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, m, work->rank, A, m, work->tau, work->work, work->lwork);
+  LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, lda, work->rank, A, lda, work->tau, work->work,
+                      work->lwork);
   for (int j = 0; j < work->rank; j++)
-    if (!(fabs(A[j + (size_t)j * (size_t)m]) > 0)) return PERP_SINGULAR;
+    if (!(fabs(A[j + (size_t)j * (size_t)lda]) > 0)) return PERP_SINGULAR;
   return PERP_REGULARIZED;
 }
 
@@ -155,23 +157,23 @@ static perp_status schur_dense_solve(perp_ctx *ctx, void *ws, const perp_blocks 
 {
   struct ws *work = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-dense", blocks, work->nv, work->m));
-  int m = work->m, r = work->rank;
+  int lda = work->m, rank = work->rank;
   perp_blocks known;
   blocks = kkt_use_diagonal(blocks, &known, work->flat);
   stats->work += work->cost_solve;
   perp_kkt_schur_rhs(blocks, f, c, lambda, work->v);
-  if (m == 0) {
+  if (lda == 0) {
   } else if (!work->dependent) {
-    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', m, 1, work->A, m, lambda, m);
+    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', lda, 1, work->A, lda, lambda, lda);
   } else {
-    if (!perp_finite(m, lambda)) return kkt_give_up(blocks, a, lambda, stats, PERP_NOT_FINITE);
-    LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'T', m, 1, r, work->A, m, work->tau, lambda, m,
-                        work->work, work->lwork);
-    LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'N', 'N', r, 1, work->A, m, lambda, m);
-    LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'T', 'N', r, 1, work->A, m, lambda, m);
-    for (int i = r; i < m; i++) lambda[i] = 0;
-    LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'N', m, 1, r, work->A, m, work->tau, lambda, m,
-                        work->work, work->lwork);
+    if (!perp_finite(lda, lambda)) return kkt_give_up(blocks, a, lambda, stats, PERP_NOT_FINITE);
+    LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'T', lda, 1, rank, work->A, lda, work->tau, lambda,
+                        lda, work->work, work->lwork);
+    LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'N', 'N', rank, 1, work->A, lda, lambda, lda);
+    LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'T', 'N', rank, 1, work->A, lda, lambda, lda);
+    for (int i = rank; i < lda; i++) lambda[i] = 0;
+    LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'N', lda, 1, rank, work->A, lda, work->tau, lambda,
+                        lda, work->work, work->lwork);
   }
   perp_kkt_schur_motion(blocks, f, lambda, a, work->v);
   if (work->dependent) return perp_kkt_judge_dependent(blocks, c, a, lambda, stats, work->work);

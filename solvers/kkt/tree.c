@@ -277,13 +277,13 @@ static void aux_transposed(const struct kkt_tree *tree, const perp_blocks *block
 /* C = J_x M^^-1 J_x' + S_x, one column a tree solve, and its Cholesky factor. */
 static bool factor_aux(const struct kkt_tree *tree, const perp_blocks *blocks, double tol)
 {
-  int k = tree->k;
+  int lda = tree->k;
   perp_blocks_diagonal(blocks, tree->diag);
   for (int i = 0; i < blocks->m; i++) tree->zero[i] = 0;
-  for (int i = 0; i < k; i++) tree->mu[i] = 0;
+  for (int i = 0; i < lda; i++) tree->mu[i] = 0;
   for (int n = 0, at = 0; n < tree->n_aux; n++)
     for (int row = blocks->cptr[tree->aux[n]]; row < blocks->cptr[tree->aux[n] + 1]; row++, at++) {
-      double *column = tree->C + (size_t)at * (size_t)k;
+      double *column = tree->C + (size_t)at * (size_t)lda;
       for (int i = 0; i < blocks->nv; i++) tree->f[i] = 0;
       tree->mu[at] = 1;
       aux_transposed(tree, blocks, tree->mu, tree->f);
@@ -293,9 +293,9 @@ static bool factor_aux(const struct kkt_tree *tree, const perp_blocks *blocks, d
       column[at] += tree->shift + (blocks->s != NULL ? blocks->s[row] : 0);
       tree->ref[at] = tree->diag[row];
     }
-  bool good = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', k, tree->C, k) == 0;
-  for (int i = 0; i < k; i++) {
-    double l = tree->C[i + (size_t)i * (size_t)k];
+  bool good = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', lda, tree->C, lda) == 0;
+  for (int i = 0; i < lda; i++) {
+    double l = tree->C[i + (size_t)i * (size_t)lda];
     good = good && l * l > tol * tree->ref[i] && l <= DBL_MAX;
   }
   return good;

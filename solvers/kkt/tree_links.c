@@ -108,14 +108,14 @@ static void tree_links_build(struct kkt_tree *tree, const struct perp_kkt_tree_p
     }
     link.last = n_children;
     if (sub >= 0) {
-      int b = blocks->jblk[sub];
-      link.parent = tree_kind_of(plan, b);
-      link.d = blocks->bptr[b + 1] - blocks->bptr[b];
-      link.col = blocks->bptr[b];
-      link.M = blocks->mptr[b];
+      int body = blocks->jblk[sub];
+      link.parent = tree_kind_of(plan, body);
+      link.d = blocks->bptr[body + 1] - blocks->bptr[body];
+      link.col = blocks->bptr[body];
+      link.M = blocks->mptr[body];
       link.J = blocks->joff[sub];
-      link.body = b;
-      link.H = tree->hub[b];
+      link.body = body;
+      link.H = tree->hub[body];
     }
     link.kernel = uniform ? kernel_of(D, r) : 0;
     tree->link[i] = link;

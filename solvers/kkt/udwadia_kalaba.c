@@ -53,9 +53,9 @@ static void udwadia_kalaba_root(const struct ws *work, const perp_blocks *blocks
                                 int columns, double *x, int ld)
 {
   for (int b = 0; b < blocks->nb && columns > 0; b++) {
-    const int d = blocks->bptr[b + 1] - blocks->bptr[b];
-    LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'L', trans, 'N', d, columns, work->L + blocks->mptr[b], d,
-                        x + blocks->bptr[b], ld);
+    const int lda = blocks->bptr[b + 1] - blocks->bptr[b];
+    LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'L', trans, 'N', lda, columns, work->L + blocks->mptr[b],
+                        lda, x + blocks->bptr[b], ld);
   }
 }
 
@@ -71,9 +71,9 @@ static perp_status udwadia_kalaba_factor(perp_ctx *ctx, void *ws, const perp_blo
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK; /* LAPACK need not see NaN */
   memcpy(work->L, blocks->M, (size_t)work->nm * sizeof *work->L);
   for (int b = 0; b < blocks->nb; b++) {
-    const int d = blocks->bptr[b + 1] - blocks->bptr[b];
-    stats->work += pow(d, 3) / 6;
-    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', d, work->L + blocks->mptr[b], d) != 0) {
+    const int lda = blocks->bptr[b + 1] - blocks->bptr[b];
+    stats->work += pow(lda, 3) / 6;
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', lda, work->L + blocks->mptr[b], lda) != 0) {
       stats->reason = PERP_SINGULAR;
       return PERP_OK;
     }

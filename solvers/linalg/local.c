@@ -18,16 +18,16 @@ static int local_compare(const void *a, const void *b)
 /* Both directions of all edges and each node with itself, ascending and without repetitions. */
 static int local_pairs(int nodes, int n_edges, const int *edges, int *pair)
 {
-  int k = 0;
-  for (int i = 0; i < nodes; i++, k++) pair[2 * k] = pair[2 * k + 1] = i;
+  int nmemb = 0;
+  for (int node = 0; node < nodes; node++, nmemb++) pair[2 * nmemb] = pair[2 * nmemb + 1] = node;
   for (int edge = 0; edge < n_edges; edge++)
-    for (int side = 0; side < 2; side++, k++) {
-      pair[2 * k] = edges[2 * edge + side];
-      pair[2 * k + 1] = edges[2 * edge + 1 - side];
+    for (int side = 0; side < 2; side++, nmemb++) {
+      pair[2 * nmemb] = edges[2 * edge + side];
+      pair[2 * nmemb + 1] = edges[2 * edge + 1 - side];
     }
-  qsort(pair, (size_t)k, 2 * sizeof *pair, local_compare);
+  qsort(pair, (size_t)nmemb, 2 * sizeof *pair, local_compare);
   int kept = 0;
-  for (int i = 0; i < k; i++) {
+  for (int i = 0; i < nmemb; i++) {
     if (kept > 0 && local_compare(pair + 2 * i, pair + 2 * kept - 2) == 0) continue;
     pair[2 * kept] = pair[2 * i];
     pair[2 * kept + 1] = pair[2 * i + 1];
@@ -158,7 +158,7 @@ perp_status perp_local_create(perp_ctx *ctx, int nodes, const int *size, int n_e
                               const int *edges, perp_local *local)
 {
   *local = (perp_local){ .nodes = nodes };
-  for (int i = 0; i < nodes; i++) local->n += size[i];
+  for (int node = 0; node < nodes; node++) local->n += size[node];
   const size_t room = 2 * (size_t)nodes + 4 * (size_t)n_edges + 2;
   int *pair = calloc(room + 2 * (size_t)nodes + 2, sizeof *pair);
   if (pair == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a graph");
@@ -169,21 +169,21 @@ perp_status perp_local_create(perp_ctx *ctx, int nodes, const int *size, int n_e
   perp_status status = perp_arena_layout(ctx, &local->arena, local_layout, &sizes);
   if (status == PERP_OK) {
     int *order = pair + room, *mark = order + nodes + 1;
-    for (int i = 0, next = 0; i < nodes; i++) {
-      local->first[i] = next;
-      local->size[i] = size[i];
-      next += size[i];
-      if (size[i] > local->most) local->most = size[i];
+    for (int node = 0, next = 0; node < nodes; node++) {
+      local->first[node] = next;
+      local->size[node] = size[node];
+      next += size[node];
+      if (size[node] > local->most) local->most = size[node];
     }
-    for (int i = 0, k = 0; i < nodes; i++) {
-      local->ptr[i] = k;
-      for (; k < sizes.pairs && pair[2 * k] == i; k++) local->near[k] = pair[2 * k + 1];
-      local->ptr[i + 1] = k;
+    for (int node = 0, k = 0; node < nodes; node++) {
+      local->ptr[node] = k;
+      for (; k < sizes.pairs && pair[2 * k] == node; k++) local->near[k] = pair[2 * k + 1];
+      local->ptr[node + 1] = k;
     }
     local_order(local, order, mark);
     local_color(local, mark);
-    for (int i = 0; i < nodes; i++)
-      for (int u = 0; u < size[i]; u++) local->node[local->first[i] + u] = i;
+    for (int node = 0; node < nodes; node++)
+      for (int u = 0; u < size[node]; u++) local->node[local->first[node] + u] = node;
     local->sparse = thin && local->width > NARROW;
     if (local->sparse) local_columns(local);
     if (local->sparse) status = perp_local_analyse(ctx, local);

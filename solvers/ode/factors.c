@@ -45,9 +45,9 @@ perp_status perp_ode_factors_create(perp_ctx *ctx, const perp_ode_sys *sys,
 static void factors_add(int n, double h, int terms, const double *coeff, const double *x,
                         double *out)
 {
-  for (int r = 0; r < terms; r++) {
-    const double c = h * coeff[r];
-    for (int i = 0; i < n && c != 0; i++) out[i] += c * x[i + (size_t)r * (size_t)n];
+  for (int term = 0; term < terms; term++) {
+    const double c = h * coeff[term];
+    for (int i = 0; i < n && c != 0; i++) out[i] += c * x[i + (size_t)term * (size_t)n];
   }
 }
 
@@ -62,20 +62,20 @@ perp_ode_answer perp_ode_factors_step(void *ws, const perp_ode_sys *sys, double 
     return PERP_ODE_FAILED;
   }
   const double *row = of->coeff;
-  for (int s = 0; s <= of->stages; s++) { /* the last one is the end of the step */
+  for (int term = 0; term <= of->stages; term++) { /* the last one is the end of the step */
     memcpy(work->q, q, (size_t)work->nq * sizeof *q);
     memcpy(work->v, v, (size_t)nv * sizeof *v);
-    for (int f = 0; f < of->factors[s]; f++, row += s) {
+    for (int f = 0; f < of->factors[term]; f++, row += term) {
       memset(work->u, 0, (size_t)n * sizeof *work->u);
-      factors_add(n, h, s, row, work->rate, work->u);
+      factors_add(n, h, term, row, work->rate, work->u);
       perp_ode_retract(sys, work->q, work->u, work->q);
-      factors_add(nv, h, s, row, work->a, work->v);
+      factors_add(nv, h, term, row, work->a, work->v);
     }
-    if (s == of->stages) break;
-    double *rate = work->rate + (size_t)s * (size_t)n, *a = work->a + (size_t)s * (size_t)nv;
+    if (term == of->stages) break;
+    double *rate = work->rate + (size_t)term * (size_t)n, *a = work->a + (size_t)term * (size_t)nv;
     double *qdot = nv == 0 ? rate : perp_ode_unwanted(sys, work->qdot);
-    perp_ode_answer answer = perp_ode_eval(sys, t + of->c[s] * h, h, work->q, work->v, s > 0, qdot,
-                                           a, stats);
+    perp_ode_answer answer = perp_ode_eval(sys, t + of->c[term] * h, h, work->q, work->v, term > 0,
+                                           qdot, a, stats);
     if (answer != PERP_ODE_OK) return answer;
     if (nv > 0) memcpy(rate, work->v, (size_t)nv * sizeof *v);
   }

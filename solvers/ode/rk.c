@@ -52,7 +52,8 @@ static void rk_combine(int n, const double *base, double h, int terms, const dou
   default:
     for (int i = 0; i < n; i++) {
       double sum = coeff[0] * k[i];
-      for (int r = 1; r < terms; r++) sum += coeff[r] * k[i + (size_t)r * (size_t)ld];
+      for (int term = 1; term < terms; term++)
+        sum += coeff[term] * k[i + (size_t)term * (size_t)ld];
       out[i] = base[i] + h * sum;
     }
   }
@@ -61,7 +62,7 @@ static void rk_combine(int n, const double *base, double h, int terms, const dou
 static double rk_sum(int terms, const double *coeff, const double *k, int ld)
 {
   double sum = 0;
-  for (int s = 0; s < terms; s++) sum += coeff[s] * k[(size_t)s * (size_t)ld];
+  for (int term = 0; term < terms; term++) sum += coeff[term] * k[(size_t)term * (size_t)ld];
   return sum;
 }
 
@@ -78,18 +79,18 @@ perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, do
   }
 
   const double *a = tab->a;
-  for (int s = 0; s < stages; s++) {
-    double *k = work->k + (size_t)s * (size_t)n;
+  for (int stage = 0; stage < stages; stage++) {
+    double *k = work->k + (size_t)stage * (size_t)n;
     const double *qs = q, *vs = v;
-    if (s > 0) {
-      rk_combine(nq, q, h, s, a, work->k, n, work->y);
-      rk_combine(nv, v, h, s, a, work->k + nq, n, work->y + nq);
+    if (stage > 0) {
+      rk_combine(nq, q, h, stage, a, work->k, n, work->y);
+      rk_combine(nv, v, h, stage, a, work->k + nq, n, work->y + nq);
       qs = work->y;
       vs = work->y + nq;
-      a += s;
+      a += stage;
     }
-    perp_ode_answer answer = perp_ode_eval(sys, t + tab->c[s] * h, h, qs, vs, s > 0, k, k + nq,
-                                           stats);
+    perp_ode_answer answer = perp_ode_eval(sys, t + tab->c[stage] * h, h, qs, vs, stage > 0, k,
+                                           k + nq, stats);
     if (answer != PERP_ODE_OK) return answer;
   }
 
