@@ -405,18 +405,18 @@ static double control_beyond(const void *user, double t, const double *q)
 {
   const control_watch *watch = user;
   double most = 0;
-  for (int i = 0; i < watch->n; i++) {
+  for (int joint = 0; joint < watch->n; joint++) {
     double R[9], R_ref[9], x[3], x_ref[3], e[3], trace = 0, off = 0;
-    control_between(watch, &watch->joint[i], t, q, R, x);
-    control_between(watch, &watch->joint[i], t, NULL, R_ref, x_ref);
+    control_between(watch, &watch->joint[joint], t, q, R, x);
+    control_between(watch, &watch->joint[joint], t, NULL, R_ref, x_ref);
     for (int c = 0; c < 3; c++) {
       const int a = (c + 1) % 3, b = (c + 2) % 3;
       off += (x[c] - x_ref[c]) * (x[c] - x_ref[c]);
       trace += perp_dot(3, R + 3 * c, R_ref + 3 * c);
       e[c] = (perp_dot(3, R + 3 * b, R_ref + 3 * a) - perp_dot(3, R + 3 * a, R_ref + 3 * b)) / 2;
     }
-    most = fmax(most, watch->joint[i].slides ? sqrt(off)
-                                             : atan2(sqrt(perp_dot(3, e, e)), (trace - 1) / 2));
+    most = fmax(most, watch->joint[joint].slides ? sqrt(off)
+                                                 : atan2(sqrt(perp_dot(3, e, e)), (trace - 1) / 2));
   }
   return most - watch->limit;
 }
@@ -486,7 +486,8 @@ perp_status perp_control_add(perp_ctx *ctx, perp_model *model, const perp_goal *
   perp_status status = work.inertia != NULL
                            ? control_inertias(&work)
                            : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a controller");
-  for (int i = 0; i < work.tree->n && status == PERP_OK; i++) status = control_add_node(&work, i);
+  for (int node = 0; node < work.tree->n && status == PERP_OK; node++)
+    status = control_add_node(&work, node);
   if (status == PERP_OK && def->release > 0) status = control_add_release(&work, before);
   free(work.inertia);
   free(work.tree);

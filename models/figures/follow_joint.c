@@ -112,19 +112,19 @@ static void follow_joint_turns(const perp_follow *follow, const perp_goal_at *at
   follow_joint_blend(turn.E, turn.aim, rate);
   for (int i = 0; i < (a == NULL ? 3 : 1); i++, to->row++) {
     const double unit[3] = { i == 0, i == 1, i == 2 }, *n = a == NULL ? unit : a;
-    const int r = to->row;
+    const int row = to->row;
     double b[3], back[3];
-    to->C[r] = perp_dot(3, n, C);
-    if (to->Ct != NULL) to->Ct[r] = -perp_dot(3, n, rate);
-    if (to->gamma != NULL) to->gamma[r] = perp_dot(3, n, gamma);
+    to->C[row] = perp_dot(3, n, C);
+    if (to->Ct != NULL) to->Ct[row] = -perp_dot(3, n, rate);
+    if (to->gamma != NULL) to->gamma[row] = perp_dot(3, n, gamma);
     if (to->J_outer == NULL) continue;
     /* n' B: B' n = (tr(E) n - E n) / 2 */
     perp_turn(3, turn.E, n, back);
     for (int k = 0; k < 3; k++) b[k] = (((turn.E[0] + turn.E[4] + turn.E[8]) * n[k]) - back[k]) / 2;
     perp_turn(3, turn.R, b, back);
     for (int k = 0; k < 3; k++) {
-      to->J_outer[r + to->rows * (3 + k)] += b[k];
-      if (to->J_inner != NULL) to->J_inner[r + to->rows * (3 + k)] -= back[k];
+      to->J_outer[row + to->rows * (3 + k)] += b[k];
+      if (to->J_inner != NULL) to->J_inner[row + to->rows * (3 + k)] -= back[k];
     }
   }
 }

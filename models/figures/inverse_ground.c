@@ -179,8 +179,8 @@ static void ground_system(perp_inverse *inverse, inverse_ground *ground,
                            ground->f);
     /* what a force does to the root: the recursion without masses, f = 0 but this; tau falls by it
      */
-    for (int i = 0; i < inverse->tree->n; i++)
-      memset(inverse->tree->node[i].a, 0, sizeof inverse->tree->node[i].a);
+    for (int node = 0; node < inverse->tree->n; node++)
+      memset(inverse->tree->node[node].a, 0, sizeof inverse->tree->node[node].a);
     perp_reduced_inverse(inverse->tree, ground->f, ground->tau);
     for (int root = 0; root < ground->roots; root++)
       ground->W[root + ground->roots * k] = -ground->tau[ground->row[root]] * ground->scale[root];
@@ -245,11 +245,11 @@ perp_status perp_inverse_ground(perp_ctx *ctx, perp_inverse *inverse, double t, 
   for (int k = 0; k < n; k++) {
     perp_inverse_contact *contact = &contacts[k];
     memset(contact->force, 0, sizeof contact->force);
-    for (int e = 0; e < edges; e++) {
+    for (int edge = 0; edge < edges; edge++) {
       double dir[3];
-      ground_edge(inverse->tree->dim, edges, contact, e, dir);
+      ground_edge(inverse->tree->dim, edges, contact, edge, dir);
       for (int i = 0; i < inverse->tree->dim; i++)
-        contact->force[i] += ground->z[k * edges + e] * dir[i];
+        contact->force[i] += ground->z[k * edges + edge] * dir[i];
     }
     perp_inverse_add_force(inverse->model, inverse->qm, contact->body, contact->point,
                            contact->force, ground->f);

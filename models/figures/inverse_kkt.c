@@ -205,8 +205,8 @@ static void inverse_values(inverse_system *system, const double *q)
     for (int e = j < 0 ? 0 : blocks->jptr[j]; j >= 0 && e < blocks->jptr[j + 1]; e++) {
       double *to = blocks->jblk[e] == node->body ? c : p;
       for (int col = 0; to != NULL && col < system->nvb; col++)
-        for (int r = 0; r < rows; r++)
-          to[r + system->nvb * col] = blocks->J[blocks->joff[e] + r + rows * col];
+        for (int row = 0; row < rows; row++)
+          to[row + system->nvb * col] = blocks->J[blocks->joff[e] + row + rows * col];
     }
     const inverse_rows x = { model->dim,        system->nvb, node, &pose[parent],
                              &pose[node->body], p,           c,    system->nvb };

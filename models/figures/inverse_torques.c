@@ -47,19 +47,20 @@ static void inverse_index(perp_inverse *inverse)
 {
   int *node_of = inverse->node_of;
   for (int i = 0; i < inverse->tree->n; i++) inverse->joint[i] = -1;
-  for (int i = 0; i < inverse->tree->n; i++) node_of[inverse->tree->node[i].body] = i;
+  for (int node = 0; node < inverse->tree->n; node++)
+    node_of[inverse->tree->node[node].body] = node;
   for (int joint = 0; joint < perp_model_joints(inverse->model); joint++) {
     const perp_joint_def *def = perp_model_joint(inverse->model, joint);
-    const int a = def->a < 0 ? -1 : node_of[def->a], b = def->b < 0 ? -1 : node_of[def->b];
-    if (b >= 0 && inverse->tree->node[b].parent == a && inverse->joint[b] < 0)
-      inverse->joint[b] = joint;
-    else if (a >= 0 && inverse->tree->node[a].parent == b)
+    const int a = def->a < 0 ? -1 : node_of[def->a], parent = def->b < 0 ? -1 : node_of[def->b];
+    if (parent >= 0 && inverse->tree->node[parent].parent == a && inverse->joint[parent] < 0)
+      inverse->joint[parent] = joint;
+    else if (a >= 0 && inverse->tree->node[a].parent == parent)
       inverse->joint[a] = joint;
   }
   /* a root that floats has no parent, as one that hangs on the world */
-  for (int i = 0; i < inverse->tree->n; i++) {
-    const perp_reduced_kind kind = inverse->tree->node[i].kind;
-    if (kind == PERP_REDUCED_FREE || kind == PERP_REDUCED_PLANAR) inverse->joint[i] = -1;
+  for (int node = 0; node < inverse->tree->n; node++) {
+    const perp_reduced_kind kind = inverse->tree->node[node].kind;
+    if (kind == PERP_REDUCED_FREE || kind == PERP_REDUCED_PLANAR) inverse->joint[node] = -1;
   }
 }
 

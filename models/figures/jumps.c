@@ -24,9 +24,9 @@ static double jumps_at(int k, bool first_step, bool last_step, const double *t, 
   const double *now = q + (size_t)k * stride, *before = now - stride, *next = now + stride,
                h1 = t[k] - t[k - 1], h2 = t[k + 1] - t[k];
   double worst = 0;
-  for (int b = 0; b < bodies; b++)
+  for (int body = 0; body < bodies; body++)
     for (int turns = 0; turns <= 1; turns++) {
-      const size_t at = 7 * (size_t)b;
+      const size_t at = 7 * (size_t)body;
       double d1[3], d2[3], apart[3], a[3];
       if (turns) {
         perp_quat_difference(before + at + 3, now + at + 3, d1);
@@ -50,7 +50,7 @@ static double jumps_at(int k, bool first_step, bool last_step, const double *t, 
       if (!(over > worst)) continue;
       worst = over;
       const bool first = perp_dot(3, d1, d1) / (h1 * h1) > perp_dot(3, d2, d2) / (h2 * h2);
-      *jump = (perp_jump){ first ? k - 1 : k, b, turns == 1, size };
+      *jump = (perp_jump){ first ? k - 1 : k, body, turns == 1, size };
     }
   return worst;
 }

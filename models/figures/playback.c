@@ -86,10 +86,10 @@ static perp_status playback_continue(perp_ctx *ctx, const perp_playback *playbac
     const int numbers = playback_numbers(node, &quaternion);
     const bool angles = node->kind == PERP_REDUCED_HINGE || node->kind == PERP_REDUCED_UNIVERSAL ||
                         node->chain != NULL;
-    for (int c = 0; angles && playback->tree->dim == 3 && c < numbers; c++) {
-      if (node->chain != NULL && node->chain->slides[c]) continue;
-      double *x = now + node->iq + c;
-      *x -= turn * nearbyint((*x - last[node->iq + c]) / turn);
+    for (int number = 0; angles && playback->tree->dim == 3 && number < numbers; number++) {
+      if (node->chain != NULL && node->chain->slides[number]) continue;
+      double *x = now + node->iq + number;
+      *x -= turn * nearbyint((*x - last[node->iq + number]) / turn);
     }
     if (!quaternion) continue;
     double r[3];
@@ -121,12 +121,12 @@ perp_status perp_playback_create(perp_ctx *ctx, const perp_model *model, int n, 
   perp_playback *playback = ws;
   memcpy(playback->t, t, (size_t)n * sizeof *t);
   memset(playback->vm, 0, (size_t)perp_model_nv(model) * sizeof *playback->vm);
-  for (int k = 0; k < n && status == PERP_OK; k++) {
-    double *pose = playback->pose + (size_t)k * (size_t)playback->tree->nq;
-    perp_reduced_from_model(playback->tree, q + (size_t)k * (size_t)perp_model_nq(model),
+  for (int frame = 0; frame < n && status == PERP_OK; frame++) {
+    double *pose = playback->pose + (size_t)frame * (size_t)playback->tree->nq;
+    perp_reduced_from_model(playback->tree, q + (size_t)frame * (size_t)perp_model_nq(model),
                             playback->vm, pose, playback->u);
     perp_reduced_project(playback->tree, pose);
-    if (k > 0) status = playback_continue(ctx, playback, k);
+    if (frame > 0) status = playback_continue(ctx, playback, frame);
   }
   if (status == PERP_OK)
     *out = playback;
@@ -156,10 +156,10 @@ void perp_playback_joints(const perp_playback *playback, double t, double *q, do
     const perp_reduced_node *node = &playback->tree->node[i];
     bool quaternion;
     const int numbers = playback_numbers(node, &quaternion);
-    for (int c = 0; c < numbers; c++) {
+    for (int number = 0; number < numbers; number++) {
       double y[3];
-      perp_blend_number(playback->n, playback->t, playback->pose + node->iq + c, stride, t, y);
-      q[node->iq + c] = y[0], u[node->iu + c] = y[1], udot[node->iu + c] = y[2];
+      perp_blend_number(playback->n, playback->t, playback->pose + node->iq + number, stride, t, y);
+      q[node->iq + number] = y[0], u[node->iu + number] = y[1], udot[node->iu + number] = y[2];
     }
     if (quaternion)
       perp_blend_rotation(playback->n, playback->t, playback->pose + node->iq + numbers, stride, t,

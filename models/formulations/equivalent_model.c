@@ -381,9 +381,9 @@ static perp_status equivalent_shapes(perp_ctx *ctx, const making *m)
 /* The signals stay those of the given model. */
 static perp_status equivalent_signals(perp_ctx *ctx, perp_equivalent *equivalent)
 {
-  for (int i = 1; i <= equivalent->given->signals.n; i++) {
+  for (int signal = 1; signal <= equivalent->given->signals.n; signal++) {
     perp_signal_ref same;
-    perp_signal_def def = *perp_signal_definition(perp_model_signal(equivalent->given, i));
+    perp_signal_def def = *perp_signal_definition(perp_model_signal(equivalent->given, signal));
     def.destroy = NULL;
     PERP_TRY(perp_model_add_signal(ctx, equivalent->model, &def, &same));
   }

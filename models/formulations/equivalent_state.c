@@ -66,8 +66,8 @@ void perp_equivalent_multipliers(const perp_equivalent *equivalent, const double
     int rows;
     const int from = perp_model_joint_row(equivalent->model, joint, &rows),
               to = perp_model_joint_row(equivalent->given, equivalent->joint[joint], &rows);
-    for (int k = 0; k < rows; k++)
-      lambda[to + k] = equivalent->mirrored ? (double)NAN : lambda_there[from + k];
+    for (int row = 0; row < rows; row++)
+      lambda[to + row] = equivalent->mirrored ? (double)NAN : lambda_there[from + row];
   }
 }
 

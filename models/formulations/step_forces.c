@@ -131,31 +131,31 @@ static void step_forces_unique(perp_step_forces *forces, const perp_blocks *bloc
 {
   scratch *work = forces->scratch;
   const perp_model *model = forces->model;
-  const int m = model->m;
+  const int lda = model->m;
   for (int joint = 0; joint < model->n_joints; joint++) forces->unique[joint] = redundant == 0;
   if (redundant == 0 || work->G == NULL) return;
-  memset(work->G, 0, (size_t)m * (size_t)m * sizeof *work->G);
+  memset(work->G, 0, (size_t)lda * (size_t)lda * sizeof *work->G);
   /* column r of J J': J' e_r, then J times that */
-  for (int r = 0; r < m; r++) {
-    memset(work->lambda, 0, (size_t)m * sizeof *work->lambda);
+  for (int r = 0; r < lda; r++) {
+    memset(work->lambda, 0, (size_t)lda * sizeof *work->lambda);
     memset(work->dq, 0, (size_t)model->nv * sizeof *work->dq);
     work->lambda[r] = 1;
     perp_blocks_Jt(blocks, 1, work->lambda, work->dq);
-    perp_blocks_J(blocks, 1, work->dq, work->G + (size_t)m * (size_t)r);
+    perp_blocks_J(blocks, 1, work->dq, work->G + (size_t)lda * (size_t)r);
   }
-  for (int r = 0; r < m; r++) work->c[r] = sqrt(fmax(work->G[r + (size_t)m * (size_t)r], 0));
-  for (int r = 0; r < m; r++)
-    for (int k = 0; k < m; k++)
+  for (int r = 0; r < lda; r++) work->c[r] = sqrt(fmax(work->G[r + (size_t)lda * (size_t)r], 0));
+  for (int r = 0; r < lda; r++)
+    for (int k = 0; k < lda; k++)
       if (work->c[r] > 0 && work->c[k] > 0)
-        work->G[k + (size_t)m * (size_t)r] /= work->c[r] * work->c[k];
-  if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', m, work->G, m, work->sigma, work->work,
-                         34 * m) != 0)
+        work->G[k + (size_t)lda * (size_t)r] /= work->c[r] * work->c[k];
+  if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', lda, work->G, lda, work->sigma, work->work,
+                         34 * lda) != 0)
     return;
   for (int joint = 0; joint < model->n_joints; joint++) {
     forces->unique[joint] = true;
-    for (int n = 0; n < m && (redundant > 0 ? n < redundant : work->sigma[n] < RANK * m); n++)
+    for (int n = 0; n < lda && (redundant > 0 ? n < redundant : work->sigma[n] < RANK * lda); n++)
       for (int r = model->pattern.cptr[joint]; r < model->pattern.cptr[joint + 1]; r++)
-        if (work->c[r] > 0 && fabs(work->G[r + (size_t)m * (size_t)n]) > NULL_SHARE)
+        if (work->c[r] > 0 && fabs(work->G[r + (size_t)lda * (size_t)n]) > NULL_SHARE)
           forces->unique[joint] = false;
   }
 }

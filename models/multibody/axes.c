@@ -172,23 +172,23 @@ perp_status perp_model_add_armature(perp_ctx *ctx, perp_model *model, const perp
   return axes_add(ctx, model, def->name, &row, PERP_START_HOLDS, who, index);
 }
 
-bool perp_model_coupling_of(const perp_model *model, int i, perp_coupling_def *def)
+bool perp_model_coupling_of(const perp_model *model, int joint, perp_coupling_def *def)
 {
-  const axes_row *row = axes_of(model, i);
+  const axes_row *row = axes_of(model, joint);
   if (row == NULL || row->inertia > 0) return false;
-  *def = (perp_coupling_def){ .name = model->joint_def[i].name,
+  *def = (perp_coupling_def){ .name = model->joint_def[joint].name,
                               .n_terms = row->n_terms,
                               .value = row->value,
-                              .start = model->joint_def[i].start };
+                              .start = model->joint_def[joint].start };
   memcpy(def->term, row->term, sizeof def->term);
   return true;
 }
 
-bool perp_model_armature_of(const perp_model *model, int i, perp_armature_def *def)
+bool perp_model_armature_of(const perp_model *model, int joint, perp_armature_def *def)
 {
-  const axes_row *row = axes_of(model, i);
+  const axes_row *row = axes_of(model, joint);
   if (row == NULL || !(row->inertia > 0)) return false;
-  *def = (perp_armature_def){ .name = model->joint_def[i].name,
+  *def = (perp_armature_def){ .name = model->joint_def[joint].name,
                               .joint = row->term[0].joint,
                               .axis = row->term[0].axis,
                               .inertia = row->inertia };

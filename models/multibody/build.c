@@ -85,14 +85,14 @@ perp_status perp_model_check_body(perp_ctx *ctx, const perp_model *model, int bo
                    model->n_bodies);
 }
 
-perp_status perp_model_check_pair(perp_ctx *ctx, const perp_model *model, int a, int b,
+perp_status perp_model_check_pair(perp_ctx *ctx, const perp_model *model, int body, int b,
                                   const char *who)
 {
-  PERP_TRY(perp_model_check_body(ctx, model, a, true, who));
+  PERP_TRY(perp_model_check_body(ctx, model, body, true, who));
   PERP_TRY(perp_model_check_body(ctx, model, b, true, who));
-  if (a != b) return PERP_OK;
+  if (body != b) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: connects %s with itself", who,
-                   a == PERP_WORLD ? "the world" : "a body");
+                   body == PERP_WORLD ? "the world" : "a body");
 }
 
 perp_status perp_model_check_spring(perp_ctx *ctx, double stiffness, double damping,
@@ -220,8 +220,8 @@ void perp_model_destroy(perp_model *model)
   free(model->joint_def);
   free(model->force_def);
   perp_arena_free(&model->building.arena);
-  for (int i = model->building.n_kept - 1; i >= 0; i--)
-    model->building.kept[i].destroy(model->building.kept[i].what);
+  for (int kept = model->building.n_kept - 1; kept >= 0; kept--)
+    model->building.kept[kept].destroy(model->building.kept[kept].what);
   free(model->building.kept);
   free(model);
 }

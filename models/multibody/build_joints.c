@@ -158,8 +158,8 @@ static perp_status build_joints_own_joint(perp_ctx *ctx, const perp_model *model
 static perp_status build_joints_strength(perp_ctx *ctx, const perp_joint_def *def, const char *who)
 {
   bool spring = def->stiffness > 0 || def->damping > 0;
-  for (int i = 0; i < PERP_JOINT_ROWS; i++)
-    spring |= def->row[i].stiffness > 0 || def->row[i].damping > 0;
+  for (int row = 0; row < PERP_JOINT_ROWS; row++)
+    spring |= def->row[row].stiffness > 0 || def->row[row].damping > 0;
   if (!(def->strength >= 0) || !isfinite(def->strength))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: the force that breaks it must be in [0, inf) N: got %g", who,
@@ -184,14 +184,14 @@ static perp_status build_joints_check(perp_ctx *ctx, const perp_model *model,
   PERP_TRY(perp_model_check_spring(ctx, def->stiffness, def->damping, who));
   PERP_TRY(build_joints_strength(ctx, def, who));
   const int rows = perp_joint_rows(def, model->dim);
-  for (int k = 0; k < PERP_JOINT_ROWS; k++) {
-    const double x[] = { def->row[k].softness, def->row[k].stiffness, def->row[k].damping };
+  for (int row = 0; row < PERP_JOINT_ROWS; row++) {
+    const double x[] = { def->row[row].softness, def->row[row].stiffness, def->row[row].damping };
     for (int i = 0; i < 3; i++)
-      if (!(x[i] >= 0) || !isfinite(x[i]) || (k >= rows && x[i] != 0))
+      if (!(x[i] >= 0) || !isfinite(x[i]) || (row >= rows && x[i] != 0))
         return PERP_FAIL(ctx, PERP_ERR_ARG,
                          "%s: softness, stiffness and damping of row %d must be in [0, inf), and 0 "
                          "beyond its %d rows: got %g",
-                         who, k, rows, x[i]);
+                         who, row, rows, x[i]);
   }
   return PERP_OK;
 }

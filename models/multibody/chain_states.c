@@ -33,9 +33,10 @@ static void chain_states_at(const perp_model *model, const perp_joint *joint, co
 
 void perp_chains_evaluate(const perp_model *model, perp_eval *eval)
 {
-  for (int i = 0; i < model->n_joints && eval->chain != NULL; i++)
-    if (model->joint[i].chained)
-      chain_states_at(model, &model->joint[i], eval, &eval->chain[model->joint[i].chain_memory]);
+  for (int joint = 0; joint < model->n_joints && eval->chain != NULL; joint++)
+    if (model->joint[joint].chained)
+      chain_states_at(model, &model->joint[joint], eval,
+                      &eval->chain[model->joint[joint].chain_memory]);
 }
 
 const perp_chain_at *perp_chain_found(const perp_model *model, const perp_joint *joint,

@@ -120,10 +120,10 @@ perp_status perp_compensation_compile(perp_ctx *ctx, perp_model *model)
 }
 
 /* e in the world, and p where it turns. */
-static void compensation_axis(const perp_model *model, const perp_eval *eval, int i, double e[3],
-                              double p[3])
+static void compensation_axis(const perp_model *model, const perp_eval *eval, int drive,
+                              double e[3], double p[3])
 {
-  const perp_drive_def *def = &model->drive_def[i];
+  const perp_drive_def *def = &model->drive_def[drive];
   const perp_joint_def *joint = &model->joint_def[def->joint];
   const perp_pose *A = &eval->pose[joint->a], *B = &eval->pose[joint->b];
   const int d = model->dim;
@@ -132,7 +132,7 @@ static void compensation_axis(const perp_model *model, const perp_eval *eval, in
   memset(p, 0, 3 * sizeof *p);
   perp_turn(d, B->R, joint->anchor_b, s);
   for (int k = 0; k < d; k++) p[k] = B->x[k] + s[k];
-  if (d == 2 && !model->drive[i].slides) {
+  if (d == 2 && !model->drive[drive].slides) {
     e[2] = 1;
     return;
   }
@@ -150,22 +150,22 @@ static void compensation_axis(const perp_model *model, const perp_eval *eval, in
   for (int k = 0; k < 3; k++) e[k] = length > 0 ? e[k] / length : 0;
 }
 
-static double compensation_of(const perp_model *model, const perp_eval *eval, double t, int i)
+static double compensation_of(const perp_model *model, const perp_eval *eval, double t, int drive)
 {
   const perp_carried *carried = &model->carried;
-  const perp_drive_def *def = &model->drive_def[i];
+  const perp_drive_def *def = &model->drive_def[drive];
   const double g = perp_model_gravity_at(model, t);
   double e[3], p[3], sum = 0;
-  compensation_axis(model, eval, i, e, p);
+  compensation_axis(model, eval, drive, e, p);
   const int up = model->dim - 1;
-  for (int k = carried->ptr[i]; k < carried->ptr[i + 1]; k++) {
+  for (int k = carried->ptr[drive]; k < carried->ptr[drive + 1]; k++) {
     const perp_pose *pose = &eval->pose[carried->body[k]];
     double r[3] = { 0 }, moves[3];
     for (int l = 0; l < model->dim; l++) r[l] = pose->x[l] - p[l];
     perp_cross(e, r, moves);
-    sum += model->inertia[carried->body[k]].mass * (model->drive[i].slides ? e : moves)[up];
+    sum += model->inertia[carried->body[k]].mass * (model->drive[drive].slides ? e : moves)[up];
   }
-  const double force = carried->sign[i] * g * sum,
+  const double force = carried->sign[drive] * g * sum,
                most = def->max_force > 0 ? def->max_force : HUGE_VAL;
   return fmin(fmax(force, -most), most);
 }

@@ -577,8 +577,8 @@ void perp_model_follow(perp_model *model, const double *q)
   if (q == NULL)
     for (int axis = 0; axis < model->n_drives + model->n_axes; axis++)
       model->sim.angle[axis] = model->drive[axis].zero;
-  for (int i = 0; q == NULL && i < model->chains.n; i++)
-    perp_chain_start(&model->chains.chain[i], NULL, &model->sim.chain[i]);
+  for (int chain = 0; q == NULL && chain < model->chains.n; chain++)
+    perp_chain_start(&model->chains.chain[chain], NULL, &model->sim.chain[chain]);
   if (q == NULL || model->n_drives + model->n_axes + model->chains.n == 0) return;
   perp_eval_poses(&eval, model, 0, q);
   perp_chains_follow(model, &eval);

@@ -113,11 +113,11 @@ void perp_eval_impulse(const perp_eval *eval, const perp_model *model, double t,
     for (int i = 0; i < model->nv; i++) rhs[i] *= h;
   }
   double hg = h * perp_model_gravity_at(model, t);
-  for (int b = 0; b < n; b++) {
-    const perp_inertia *in = &model->inertia[b];
+  for (int inertia = 0; inertia < n; inertia++) {
+    const perp_inertia *in = &model->inertia[inertia];
     double p[6];
     if (model->dim == 3) {
-      const double *vb = v + 6 * b, *w = vb + 3;
+      const double *vb = v + 6 * inertia, *w = vb + 3;
       double L[3], g[3];
       perp_sym_mul(in->I, w, L);
       perp_cross(L, w, g);
@@ -126,12 +126,12 @@ void perp_eval_impulse(const perp_eval *eval, const perp_model *model, double t,
       p[2] = in->mass * (vb[2] - hg);
       p[3] = L[0] + h * g[0], p[4] = L[1] + h * g[1], p[5] = L[2] + h * g[2];
     } else {
-      const double *vb = v + 3 * b;
+      const double *vb = v + 3 * inertia;
       p[0] = in->mass * vb[0];
       p[1] = in->mass * (vb[1] - hg);
       p[2] = in->I[8] * vb[2];
     }
-    double *out = rhs + model->nvb * b;
+    double *out = rhs + model->nvb * inertia;
     if (model->n_forces > 0)
       for (int i = 0; i < model->nvb; i++) out[i] += p[i];
     else
@@ -148,7 +148,7 @@ double perp_model_joint_force(const perp_model *model, const perp_blocks *blocks
   double F[3] = { 0 };
   if (blocks->jptr[i] == blocks->jptr[i + 1]) return 0;
   for (int c = 0; c < model->dim; c++)
-    for (int r = 0; r < rows; r++) F[c] += J[r + c * rows] * x[r];
+    for (int row = 0; row < rows; row++) F[c] += J[row + c * rows] * x[row];
   return sqrt(perp_dot(3, F, F));
 }
 

@@ -355,10 +355,10 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
     perp_axes_compile(m, &m->eval);
   }
   if (status == PERP_OK) status = check_initial_state(ctx, m);
-  for (int i = 0; i < m->n_drives && status == PERP_OK; i++) {
-    m->sim.angle[i] = m->drive_def[i].zero;
-    perp_drive_compile(m, &m->eval, &m->drive_def[i],
-                       &m->drive[i]); /* at the poses that were just checked */
+  for (int drive = 0; drive < m->n_drives && status == PERP_OK; drive++) {
+    m->sim.angle[drive] = m->drive_def[drive].zero;
+    perp_drive_compile(m, &m->eval, &m->drive_def[drive],
+                       &m->drive[drive]); /* at the poses that were just checked */
   }
   if (status == PERP_OK) status = perp_compensation_compile(ctx, m);
   if (status == PERP_OK) status = finish_shapes(ctx, m);

@@ -91,20 +91,21 @@ static void force_pairs_shifted(const sum *s, double m, double r, double *V, dou
   *slope -= slope_c;
 }
 
-static void force_pairs_meet(sum *sums, int i, int j)
+static void force_pairs_meet(sum *sums, int pose, int inertia)
 {
   const perp_model *model = sums->model;
-  const double *xi = sums->e->pose[i].x, *xj = sums->e->pose[j].x;
+  const double *xi = sums->e->pose[pose].x, *xj = sums->e->pose[inertia].x;
   const int d = model->dim;
   double n[3] = { 0 }, V, slope;
   for (int k = 0; k < d; k++) n[k] = xi[k] - xj[k];
   const double r = sqrt(perp_dot(d, n, n));
   if ((sums->el->cutoff > 0 && r >= sums->el->cutoff) || r == 0)
     return; /* r = 0 has no direction */
-  force_pairs_shifted(sums, model->inertia[i].mass * model->inertia[j].mass, r, &V, &slope);
+  force_pairs_shifted(sums, model->inertia[pose].mass * model->inertia[inertia].mass, r, &V,
+                      &slope);
   sums->potential += V;
   if (sums->f == NULL) return;
-  double *fi = sums->f + i * model->nvb, *fj = sums->f + j * model->nvb;
+  double *fi = sums->f + pose * model->nvb, *fj = sums->f + inertia * model->nvb;
   for (int k = 0; k < d; k++) {
     fi[k] -= slope * n[k] / r;
     fj[k] += slope * n[k] / r;

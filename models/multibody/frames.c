@@ -38,10 +38,10 @@ void perp_frame_at(const perp_model *model, int i, double t, double x[3], double
 
 void perp_frames_evaluate(const perp_model *model, perp_eval *eval)
 {
-  for (int i = 0; i < model->motions.n; i++) {
-    const perp_motion_def *def = &model->motions.def[i];
+  for (int frame = 0; frame < model->motions.n; frame++) {
+    const perp_motion_def *def = &model->motions.def[frame];
     double q[7] = { 0 }, angle;
-    perp_frame_at(model, i, eval->t, q, &angle, &eval->frame[i]);
+    perp_frame_at(model, frame, eval->t, q, &angle, &eval->frame[frame]);
     if (model->dim == 3) {
       const double length = sqrt(perp_dot(3, def->axis, def->axis));
       q[3] = cos(angle / 2);
@@ -49,7 +49,7 @@ void perp_frames_evaluate(const perp_model *model, perp_eval *eval)
     } else {
       q[2] = angle;
     }
-    perp_pose_of(model->dim, q, &eval->pose[PERP_FRAME_OF(i)]);
+    perp_pose_of(model->dim, q, &eval->pose[PERP_FRAME_OF(frame)]);
   }
 }
 

@@ -96,11 +96,11 @@ void perp_gyro_implicit(const perp_model *model, double h, const double *v, doub
 
 void perp_gyro_none(const perp_model *model, double h, const double *v, double *rhs)
 {
-  for (int b = 0; b < model->n_bodies && model->dim == 3; b++) {
-    const double *w = v + 6 * b + 3;
+  for (int inertia = 0; inertia < model->n_bodies && model->dim == 3; inertia++) {
+    const double *w = v + 6 * inertia + 3;
     double L[3], g[3];
-    perp_sym_mul(model->inertia[b].I, w, L);
+    perp_sym_mul(model->inertia[inertia].I, w, L);
     perp_cross(L, w, g);
-    for (int i = 0; i < 3; i++) rhs[6 * b + 3 + i] -= h * g[i];
+    for (int i = 0; i < 3; i++) rhs[6 * inertia + 3 + i] -= h * g[i];
   }
 }

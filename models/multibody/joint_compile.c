@@ -176,11 +176,11 @@ static void joint_compile_slides(const perp_joint_def *def, const perp_pose *A, 
 {
   double u[2][3], n[3], world[3];
   int hinge = 0, slides = 0;
-  for (int i = 0; i < 3; i++) {
-    if (def->axes[i].slides != 0)
-      joint_compile_normalized(3, def->axes[i].along, u[slides++]);
+  for (int axis = 0; axis < 3; axis++) {
+    if (def->axes[axis].slides != 0)
+      joint_compile_normalized(3, def->axes[axis].along, u[slides++]);
     else
-      hinge = i;
+      hinge = axis;
   }
   joint_compile_keep_axis(def->axes[hinge].along, false, A, B, joint);
   perp_row *row = joint_compile_row(joint, hinge == 0   ? PERP_ROW_ALONG_B

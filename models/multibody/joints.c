@@ -435,7 +435,7 @@ static void joints_driven(const perp_model *model, const perp_eval *eval, int i,
     joints_rows_a(2, &model->joint[joint], eval, Ja);
   y += model->pattern.cptr[joint];
   for (int k = 0; k < model->nvb; k++)
-    for (int r = 0; r < rows; r++) y[r] += Ja[r + k * rows] * z[k];
+    for (int row = 0; row < rows; row++) y[row] += Ja[row + k * rows] * z[k];
 }
 
 /* x [m] = 0 in rows that are left out */
@@ -472,8 +472,8 @@ void perp_joints_bias(const perp_model *model, const perp_eval *eval, const doub
 {
   joints_bias(model, eval, v, gamma);
   if (model->driven) {
-    for (int i = 0; i < model->motions.n; i++)
-      joints_driven(model, eval, i, eval->frame[i].a, gamma);
+    for (int frame = 0; frame < model->motions.n; frame++)
+      joints_driven(model, eval, frame, eval->frame[frame].a, gamma);
     perp_joint_plugin_driven(model, eval, eval->t, NULL, gamma);
   }
   joints_drop(model, gamma);

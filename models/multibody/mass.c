@@ -66,18 +66,19 @@ static int edge_order(const void *pa, const void *pb)
 /* closed and consistently oriented: each directed edge once, with its reverse */
 static perp_status check_surface(perp_ctx *ctx, const int *triangles, int n)
 {
-  int m = 3 * n;
-  edge *edges = malloc((size_t)m * sizeof *edges);
-  if (edges == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "polytope: no memory for %d edges", m);
+  int nmemb = 3 * n;
+  edge *edges = malloc((size_t)nmemb * sizeof *edges);
+  if (edges == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "polytope: no memory for %d edges", nmemb);
   for (int t = 0; t < n; t++)
     for (int k = 0; k < 3; k++)
       edges[3 * t + k] = (edge){ triangles[3 * t + k], triangles[3 * t + (k + 1) % 3] };
-  qsort(edges, (size_t)m, sizeof *edges, edge_order);
+  qsort(edges, (size_t)nmemb, sizeof *edges, edge_order);
   edge culprit = { -1, -1 };
-  for (int i = 0; i < m && culprit.from < 0; i++) {
+  for (int i = 0; i < nmemb && culprit.from < 0; i++) {
     edge reverse = { edges[i].to, edges[i].from };
     bool twice = i > 0 && edge_order(&edges[i - 1], &edges[i]) == 0;
-    if (twice || bsearch(&reverse, edges, (size_t)m, sizeof *edges, edge_order) == NULL)
+    if (twice || bsearch(&reverse, edges, (size_t)nmemb, sizeof *edges, edge_order) == NULL)
       culprit = edges[i];
   }
   free(edges);

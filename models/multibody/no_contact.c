@@ -53,11 +53,11 @@ bool perp_model_no_contact(const perp_model *model, int a, int b)
   return there;
 }
 
-bool perp_model_no_contact_of(const perp_model *model, int i, int *a, int *b, double *depth)
+bool perp_model_no_contact_of(const perp_model *model, int pair, int *a, int *b, double *depth)
 {
-  if (i < 0 || i >= model->no_contact.n) return false;
-  *a = model->no_contact.pair[i].a;
-  *b = model->no_contact.pair[i].b;
-  *depth = model->no_contact.pair[i].depth;
+  if (pair < 0 || pair >= model->no_contact.n) return false;
+  *a = model->no_contact.pair[pair].a;
+  *b = model->no_contact.pair[pair].b;
+  *depth = model->no_contact.pair[pair].depth;
   return true;
 }

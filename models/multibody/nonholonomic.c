@@ -236,8 +236,8 @@ bool perp_model_rate_of(const perp_model *model, int i, perp_rate_def *def)
   *def = (perp_rate_def){ .name = joint->name,
                           .n_terms = nonholonomic_terms(row),
                           .value = row->value };
-  for (int k = 1; row->signal != NULL && k <= model->signals.n; k++)
-    if (model->signals.list[k - 1] == row->signal) def->value_signal = k;
+  for (int signal = 1; row->signal != NULL && signal <= model->signals.n; signal++)
+    if (model->signals.list[signal - 1] == row->signal) def->value_signal = signal;
   for (int k = 0; k < def->n_terms; k++) {
     perp_rate_term *term = &def->term[k];
     *term = nonholonomic_term_of(row, k, joint->n_bodies);

@@ -154,12 +154,13 @@ static bool reduced_create_carries(const perp_joint_def *def)
 static void sorting_neighbours(sorting *work, int b, int parent)
 {
   for (int e = work->ptr[b + 1]; e < work->ptr[b + 2]; e++) {
-    const int j = work->adj[e];
-    const perp_joint_def *def = perp_model_joint(work->model, j);
+    const int via = work->adj[e];
+    const perp_joint_def *def = perp_model_joint(work->model, via);
     const int other = def->a == b ? def->b : def->a;
-    if (work->used[j] || other < 0 || work->placed[other] || !reduced_create_carries(def)) continue;
-    work->used[j] = true;
-    sorting_place(work, other, parent, j);
+    if (work->used[via] || other < 0 || work->placed[other] || !reduced_create_carries(def))
+      continue;
+    work->used[via] = true;
+    sorting_place(work, other, parent, via);
   }
 }
 
@@ -219,9 +220,9 @@ static perp_status reduced_create_sort(perp_ctx *ctx, perp_reduced_tree *tree, s
   }
   /* Breadth first from the world, then from the first body of each part that floats. */
   sorting_neighbours(work, PERP_WORLD, -1);
-  for (int done = 0, b = 0; b <= work->n; b++) {
+  for (int done = 0, body = 0; body <= work->n; body++) {
     for (; done < work->count; done++) sorting_neighbours(work, work->order[done], done);
-    if (b < work->n && !work->placed[b]) sorting_place(work, b, -1, -1);
+    if (body < work->n && !work->placed[body]) sorting_place(work, body, -1, -1);
   }
   for (int j = 0; j < work->nj; j++) {
     perp_armature_def armature;

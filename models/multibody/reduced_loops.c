@@ -77,41 +77,41 @@ void perp_reduced_loops_error(const perp_reduced_loops *loops, double *x)
 void perp_reduced_loops_factor(perp_reduced_loops *loops)
 {
   const perp_model *model = loops->tree->model;
-  const int m = loops->m;
+  const int lda = loops->m;
   double most = 0;
-  for (int i = 0; i < m; i++) {
+  for (int i = 0; i < lda; i++) {
     memset(loops->rows, 0, (size_t)model->m * sizeof *loops->rows);
     memset(loops->f, 0, (size_t)model->nv * sizeof *loops->f);
     loops->rows[loops->row[i]] = 1;
     perp_blocks_Jt(&loops->e->blocks, 1, loops->rows, loops->f);
     perp_reduced_respond(loops->tree, loops->f, loops->W + (size_t)i * (size_t)loops->tree->nu);
     perp_reduced_accelerations(loops->tree, loops->a);
-    perp_reduced_loops_rate(loops, loops->a, loops->A + (size_t)i * (size_t)m);
-    most = fmax(most, loops->A[(size_t)i * (size_t)(m + 1)]);
+    perp_reduced_loops_rate(loops, loops->a, loops->A + (size_t)i * (size_t)lda);
+    most = fmax(most, loops->A[(size_t)i * (size_t)(lda + 1)]);
   }
-  memcpy(loops->L, loops->A, (size_t)m * (size_t)m * sizeof *loops->L);
-  for (int i = 0; i < m; i++) loops->L[(size_t)i * (size_t)(m + 1)] += SHIFT * most;
-  loops->factored = m > 0 && most > 0 &&
-                    LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', m, loops->L, m) == 0;
+  memcpy(loops->L, loops->A, (size_t)lda * (size_t)lda * sizeof *loops->L);
+  for (int i = 0; i < lda; i++) loops->L[(size_t)i * (size_t)(lda + 1)] += SHIFT * most;
+  loops->factored = lda > 0 && most > 0 &&
+                    LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', lda, loops->L, lda) == 0;
 }
 
 void perp_reduced_loops_choose(perp_reduced_loops *loops)
 {
-  const int m = loops->all, before = loops->m;
-  loops->m = m;
+  const int lda = loops->all, before = loops->m;
+  loops->m = lda;
   perp_reduced_loops_factor(loops);
   double most = 0;
-  for (int i = 0; i < m; i++) {
-    most = fmax(most, loops->A[(size_t)i * (size_t)(m + 1)]);
+  for (int i = 0; i < lda; i++) {
+    most = fmax(most, loops->A[(size_t)i * (size_t)(lda + 1)]);
     loops->order[i] = loops->row[i];
     loops->pivot[i] = i + 1;
   }
-  memcpy(loops->L, loops->A, (size_t)m * (size_t)m * sizeof *loops->L);
+  memcpy(loops->L, loops->A, (size_t)lda * (size_t)lda * sizeof *loops->L);
   int rank = 0;
   if (most > 0)
-    LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', m, loops->L, m, loops->pivot, &rank,
+    LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', lda, loops->L, lda, loops->pivot, &rank,
                         DEPENDENT * most, loops->work);
-  for (int i = 0; i < m; i++) loops->row[i] = loops->order[loops->pivot[i] - 1];
+  for (int i = 0; i < lda; i++) loops->row[i] = loops->order[loops->pivot[i] - 1];
   loops->m = loops->chosen ? before : rank;
   loops->chosen = true;
 }
@@ -127,19 +127,22 @@ double perp_reduced_loops_left(const perp_reduced_loops *loops)
  * contradict each other */
 static double reduced_loops_solve(perp_reduced_loops *loops)
 {
-  const int m = loops->m;
+  const int lda = loops->m;
   double left = 0;
-  memset(loops->lambda, 0, (size_t)m * sizeof *loops->lambda);
+  memset(loops->lambda, 0, (size_t)lda * sizeof *loops->lambda);
   for (int pass = 0;; pass++) {
-    memcpy(loops->r, loops->c, (size_t)m * sizeof *loops->r);
-    cblas_dsymv(CblasColMajor, CblasLower, m, -1, loops->A, m, loops->lambda, 1, 1, loops->r, 1);
+    memcpy(loops->r, loops->c, (size_t)lda * sizeof *loops->r);
+    cblas_dsymv(CblasColMajor, CblasLower, lda, -1, loops->A, lda, loops->lambda, 1, 1, loops->r,
+                1);
     const double before = left;
-    left = m > 0 ? fabs(loops->r[cblas_idamax(m, loops->r, 1)]) : 0;
+    left = lda > 0 ? fabs(loops->r[cblas_idamax(lda, loops->r, 1)]) : 0;
     if (!loops->factored || left == 0 || pass == PASSES || (pass > 1 && left > 0.5 * before))
       return left;
-    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, m, loops->L, m, loops->r, 1);
-    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, loops->L, m, loops->r, 1);
-    cblas_daxpy(m, 1, loops->r, 1, loops->lambda, 1);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, lda, loops->L, lda, loops->r,
+                1);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, lda, loops->L, lda, loops->r,
+                1);
+    cblas_daxpy(lda, 1, loops->r, 1, loops->lambda, 1);
   }
 }
 

@@ -87,12 +87,12 @@ perp_status perp_model_add_pair(perp_ctx *ctx, perp_model *model, int a, int b,
   return PERP_OK;
 }
 
-const perp_surface *perp_model_pair(const perp_model *model, int i, int *a, int *b)
+const perp_surface *perp_model_pair(const perp_model *model, int pair, int *a, int *b)
 {
-  if (i < 0 || i >= model->surfaces.n_pairs) return NULL;
-  *a = model->surfaces.pair[i].a;
-  *b = model->surfaces.pair[i].b;
-  return &model->surfaces.pair[i].surface;
+  if (pair < 0 || pair >= model->surfaces.n_pairs) return NULL;
+  *a = model->surfaces.pair[pair].a;
+  *b = model->surfaces.pair[pair].b;
+  return &model->surfaces.pair[pair].surface;
 }
 
 static double surfaces_friction(perp_friction_rule rule, double a, double b)
@@ -138,10 +138,11 @@ double perp_surface_anisotropy(const perp_model *model, int shape_a, int shape_b
   *shape = a->mu_across > 0 ? shape_a : shape_b;
   if (!(a->mu_across > 0) && !(b->mu_across > 0)) return 1;
   bool there = false;
-  const int i = a->material < b->material ? surfaces_place(model, a->material, b->material, &there)
-                                          : surfaces_place(model, b->material, a->material, &there);
-  if (there && !isnan(model->surfaces.pair[i].surface.mu)) {
-    const perp_surface *own = &model->surfaces.pair[i].surface;
+  const int pair = a->material < b->material
+                       ? surfaces_place(model, a->material, b->material, &there)
+                       : surfaces_place(model, b->material, a->material, &there);
+  if (there && !isnan(model->surfaces.pair[pair].surface.mu)) {
+    const perp_surface *own = &model->surfaces.pair[pair].surface;
     return own->mu_across > 0 && own->mu > 0 ? own->mu_across / own->mu : 1;
   }
   const double along = surfaces_friction(model->surfaces.friction, a->mu, b->mu);

@@ -40,11 +40,11 @@ static double states_next(void *user, double t)
 static perp_status states_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   struct states *states = user;
-  const int i = states_first(states, t);
-  if (i == states->rows || !perp_truth_same(t, states_row(states, i)[0]))
+  const int row = states_first(states, t);
+  if (row == states->rows || !perp_truth_same(t, states_row(states, row)[0]))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the table has no row at t = %.17g s", t);
-  memcpy(q, states_row(states, i) + 1, (size_t)states->nq * sizeof *q);
-  memcpy(v, states_row(states, i) + 1 + states->nq, (size_t)states->nv * sizeof *v);
+  memcpy(q, states_row(states, row) + 1, (size_t)states->nq * sizeof *q);
+  memcpy(v, states_row(states, row) + 1 + states->nq, (size_t)states->nv * sizeof *v);
   return PERP_OK;
 }
 
@@ -320,27 +320,28 @@ static void happenings_sample(void *user, double t, const double *q, const doubl
   struct happenings *happenings = user;
   const int nq = happenings->bodies * (happenings->dim == 3 ? 7 : 3);
   (void)info;
-  for (int e = 0; e < happenings->n; e++) {
-    const int j = happenings->event[e].place;
-    const double x = j < nq ? q[j] : v[j - nq], x0 = happenings->event[e].before,
-                 value = happenings->event[e].value;
+  for (int event = 0; event < happenings->n; event++) {
+    const int place = happenings->event[event].place;
+    const double x = place < nq ? q[place] : v[place - nq], x0 = happenings->event[event].before,
+                 value = happenings->event[event].value;
     const bool rises = x0 < value && x >= value, falls = x0 > value && x <= value;
-    const double r0 = happenings->event[e].r, a0 = happenings->event[e].a, h = t - happenings->t;
+    const double r0 = happenings->event[event].r, a0 = happenings->event[event].a,
+                 h = t - happenings->t;
     double r;
-    track_value(happenings->dim, happenings->bodies, j, q, v, &r);
-    happenings->event[e].before = x;
-    happenings->event[e].r = r;
-    happenings->event[e].a = happenings->started && h > 0 ? (r - r0) / h : (double)NAN;
-    if (!happenings->started || !((rises && happenings->event[e].direction >= 0) ||
-                                  (falls && happenings->event[e].direction <= 0)))
+    track_value(happenings->dim, happenings->bodies, place, q, v, &r);
+    happenings->event[event].before = x;
+    happenings->event[event].r = r;
+    happenings->event[event].a = happenings->started && h > 0 ? (r - r0) / h : (double)NAN;
+    if (!happenings->started || !((rises && happenings->event[event].direction >= 0) ||
+                                  (falls && happenings->event[event].direction <= 0)))
       continue;
-    const int i = happenings_due(happenings, e);
-    if (i == happenings->rows) continue; /* the table ends before */
-    const double when = happenings->event[e].rate
+    const int row = happenings_due(happenings, event);
+    if (row == happenings->rows) continue; /* the table ends before */
+    const double when = happenings->event[event].rate
                             ? t
                             : happenings->t + happenings_when(h, value, x0, r0, a0, x, r);
-    happenings->err = fmax(happenings->err, fabs(when - happenings->row[2 * i]));
-    happenings->event[e].next = i + 1;
+    happenings->err = fmax(happenings->err, fabs(when - happenings->row[2 * row]));
+    happenings->event[event].next = row + 1;
   }
   happenings->started = true;
   happenings->t = t;
@@ -376,11 +377,12 @@ static struct happenings *happenings_create(perp_ctx *ctx, const perp_scene *sce
   *happenings = (struct happenings){
     .dim = dim, .bodies = perp_model_bodies(scene->model), .n = n, .rows = rows, .slack = slack
   };
-  for (int e = 0; e < n; e++) {
-    happenings->event[e].place = states_place(dim, happenings->bodies, events[e].body, events[e].k);
-    happenings->event[e].rate = events[e].k >= nqb;
-    happenings->event[e].direction = events[e].direction;
-    happenings->event[e].value = events[e].value;
+  for (int event = 0; event < n; event++) {
+    happenings->event[event].place = states_place(dim, happenings->bodies, events[event].body,
+                                                  events[event].k);
+    happenings->event[event].rate = events[event].k >= nqb;
+    happenings->event[event].direction = events[event].direction;
+    happenings->event[event].value = events[event].value;
   }
   return happenings;
 }
@@ -409,14 +411,14 @@ perp_status perp_gauge_event_columns(perp_ctx *ctx, perp_scene *scene, const cha
   if (happenings != NULL && !isnan(data.uncertainty)) happenings->floor = data.uncertainty;
   for (int i = 0; i < data.rows && status == PERP_OK; i++) {
     const char *word = data.word[(int)data.x[(size_t)i * (size_t)data.n + (size_t)column]];
-    int e = 0;
-    while (e < n && strcmp(events[e].name, word) != 0) e++;
+    int event = 0;
+    while (event < n && strcmp(events[event].name, word) != 0) event++;
     happenings->row[2 * i] = data.x[(size_t)i * (size_t)data.n];
-    happenings->row[2 * i + 1] = e;
+    happenings->row[2 * i + 1] = event;
     char what[160];
     snprintf(what, sizeof what, "the table has the event '%.80s', which the scene does not define",
              word);
-    if (e == n) status = columns_error(ctx, &data, what);
+    if (event == n) status = columns_error(ctx, &data, what);
   }
   if (status == PERP_OK) status = happenings_add(ctx, scene, happenings, size);
   free(happenings);

@@ -115,7 +115,7 @@ static void map_angles(void *user, double t, const double *row, double *q, doubl
   int n = 0;
   (void)t;
   links->link = (perp_link *)(links + 1);
-  for (int i = 0; i < links->n; i++) n += has_angle(&links->link[i]);
+  for (int link = 0; link < links->n; link++) n += has_angle(&links->link[link]);
   perp_links_state(links, row, row + n, q, v);
 }
 
@@ -124,7 +124,7 @@ perp_status perp_links_file(perp_ctx *ctx, perp_scene *scene, const perp_links *
 {
   enum { TEXT = 24 };
   int n = 0;
-  for (int i = 0; i < links->n; i++) n += has_angle(&links->link[i]);
+  for (int link = 0; link < links->n; link++) n += has_angle(&links->link[link]);
   const char **names = malloc(2 * (size_t)n * (sizeof *names + TEXT));
   if (names == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", file);
   char *text = (char *)(names + 2 * n);

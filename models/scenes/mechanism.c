@@ -30,14 +30,14 @@ void perp_mechanism_local(const perp_model *model, int body, const double p[3], 
   turn_back(model, body, r, s);
 }
 
-perp_status perp_mechanism_join(perp_ctx *ctx, perp_model *model, perp_joint_kind kind, int a,
+perp_status perp_mechanism_join(perp_ctx *ctx, perp_model *model, perp_joint_kind kind, int body,
                                 int b, const double p[3], const double *axis)
 {
-  perp_joint_def def = { .kind = kind, .a = a, .b = b };
-  perp_mechanism_local(model, a, p, def.anchor_a);
+  perp_joint_def def = { .kind = kind, .a = body, .b = b };
+  perp_mechanism_local(model, body, p, def.anchor_a);
   perp_mechanism_local(model, b, p, def.anchor_b);
   if (axis != NULL) {
-    turn_back(model, a, axis, def.axis_a);
+    turn_back(model, body, axis, def.axis_a);
     turn_back(model, b, axis, def.axis_b);
   }
   return perp_model_add_joint(ctx, model, &def, NULL);

@@ -124,22 +124,22 @@ perp_status perp_scene_assemble(perp_ctx *ctx, perp_scene *scene, const perp_sce
   const perp_scene_parts *scene_parts = parts;
   PERP_TRY(perp_model_create(ctx, scene_parts->dim == 2 ? 2 : 3, &scene->model));
   perp_model *model = scene->model;
-  for (int i = 0;
-       scene_parts->body != NULL && i < (scene_parts->n_bodies > 0 ? scene_parts->n_bodies : 1);
-       i++)
-    PERP_TRY(perp_model_add_body(ctx, model, &scene_parts->body[i], NULL));
-  for (int i = 0;
-       scene_parts->joint != NULL && i < (scene_parts->n_joints > 0 ? scene_parts->n_joints : 1);
-       i++)
-    PERP_TRY(perp_model_add_joint(ctx, model, &scene_parts->joint[i], NULL));
-  for (int i = 0;
-       scene_parts->drive != NULL && i < (scene_parts->n_drives > 0 ? scene_parts->n_drives : 1);
-       i++)
-    PERP_TRY(perp_model_add_drive(ctx, model, &scene_parts->drive[i], NULL));
-  for (int i = 0;
-       scene_parts->force != NULL && i < (scene_parts->n_forces > 0 ? scene_parts->n_forces : 1);
-       i++)
-    PERP_TRY(perp_model_add_force(ctx, model, &scene_parts->force[i]));
+  for (int body = 0;
+       scene_parts->body != NULL && body < (scene_parts->n_bodies > 0 ? scene_parts->n_bodies : 1);
+       body++)
+    PERP_TRY(perp_model_add_body(ctx, model, &scene_parts->body[body], NULL));
+  for (int joint = 0; scene_parts->joint != NULL &&
+                      joint < (scene_parts->n_joints > 0 ? scene_parts->n_joints : 1);
+       joint++)
+    PERP_TRY(perp_model_add_joint(ctx, model, &scene_parts->joint[joint], NULL));
+  for (int drive = 0; scene_parts->drive != NULL &&
+                      drive < (scene_parts->n_drives > 0 ? scene_parts->n_drives : 1);
+       drive++)
+    PERP_TRY(perp_model_add_drive(ctx, model, &scene_parts->drive[drive], NULL));
+  for (int force = 0; scene_parts->force != NULL &&
+                      force < (scene_parts->n_forces > 0 ? scene_parts->n_forces : 1);
+       force++)
+    PERP_TRY(perp_model_add_force(ctx, model, &scene_parts->force[force]));
   return perp_scene_finish(ctx, scene, scene_parts->gravity, t_end, h);
 }
 

@@ -173,10 +173,10 @@ static perp_status stab_solve_start(void *user, const double *c, double *x, doub
 static void set_softness(perp_constrained *system, double h)
 {
   const perp_model *model = system->model;
-  for (int i = 0; i < model->m; i++) {
-    system->S[i] = model->soft.softness[i];
-    if (perp_row_springs(model, i))
-      system->S[i] += 1 / (h * (h * model->soft.stiffness[i] + model->soft.damping[i]));
+  for (int row = 0; row < model->m; row++) {
+    system->S[row] = model->soft.softness[row];
+    if (perp_row_springs(model, row))
+      system->S[row] += 1 / (h * (h * model->soft.stiffness[row] + model->soft.damping[row]));
   }
   system->S_h = h;
   system->factored = NULL;
@@ -259,13 +259,13 @@ void perp_constrained_feedback(perp_constrained *system, perp_level level, doubl
   }
   if (!model->soft.springs) return;
   if (system->S_h != h) set_softness(system, h);
-  for (int i = 0; i < model->m; i++) {
-    if (!perp_row_springs(model, i)) continue;
-    const double b = h * model->soft.stiffness[i] + model->soft.damping[i];
-    system->c[i] = system->violation[i] -
-                   (level == PERP_LEVEL_VELOCITY
-                        ? model->soft.stiffness[i] * C[i] / b
-                        : (model->soft.stiffness[i] * C[i] / b + system->Cdot[i]) / h);
+  for (int row = 0; row < model->m; row++) {
+    if (!perp_row_springs(model, row)) continue;
+    const double b = h * model->soft.stiffness[row] + model->soft.damping[row];
+    system->c[row] = system->violation[row] -
+                     (level == PERP_LEVEL_VELOCITY
+                          ? model->soft.stiffness[row] * C[row] / b
+                          : (model->soft.stiffness[row] * C[row] / b + system->Cdot[row]) / h);
   }
 }
 
@@ -273,10 +273,10 @@ void perp_constrained_feedback(perp_constrained *system, perp_level level, doubl
 
 void perp_constrained_layout(perp_constrained *system, const perp_model *model, perp_arena *arena)
 {
-  for (int i = 0; i < 2; i++) {
-    perp_eval_layout(&system->eval[i], model, arena);
-    system->q_at[i] = PERP_CARVE(arena, double, model->nq);
-    system->kept.q[i] = PERP_CARVE(arena, double, model->nq);
+  for (int eval = 0; eval < 2; eval++) {
+    perp_eval_layout(&system->eval[eval], model, arena);
+    system->q_at[eval] = PERP_CARVE(arena, double, model->nq);
+    system->kept.q[eval] = PERP_CARVE(arena, double, model->nq);
   }
   PERP_DOUBLES(arena, model->nv, &system->f, &system->a, &system->zeros);
   system->q_before = PERP_CARVE(arena, double, model->nq);
@@ -293,7 +293,7 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *system,
 {
   system->ctx = ctx;
   system->model = model;
-  for (int i = 0; i < 2; i++) perp_eval_init(&system->eval[i], model);
+  for (int eval = 0; eval < 2; eval++) perp_eval_init(&system->eval[eval], model);
   system->e = &system->eval[0];
   memset(system->zeros, 0, (size_t)model->nv * sizeof *system->zeros);
   memset(system->Cdot, 0, (size_t)model->m * sizeof *system->Cdot);
@@ -314,11 +314,11 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *system,
   perp_constrained_restart(system);
   if (model->soft.springs) { /* with S of a step of 1 s until there is one */
     set_softness(system, 1);
-    for (int i = 0; i < 2; i++) system->eval[i].blocks.s = system->S;
+    for (int eval = 0; eval < 2; eval++) system->eval[eval].blocks.s = system->S;
   }
   if (system->softens) {
     for (int i = 0; i < model->m; i++) system->S[i] = 1;
-    for (int i = 0; i < 2; i++) system->eval[i].blocks.s = system->S;
+    for (int eval = 0; eval < 2; eval++) system->eval[eval].blocks.s = system->S;
   }
   const perp_ode_control *control = parts->ode.opts; /* of every ODE method the first member */
   if (control != NULL && parts->ode.d != NULL) {
@@ -387,7 +387,7 @@ perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model,
 void perp_constrained_at(perp_constrained *system, double t, const double *q)
 {
   size_t size = (size_t)system->model->nq * sizeof *q;
-  int i = (int)(system->e - system->eval);
+  int eval = (int)(system->e - system->eval);
   if (system->model->sim.dropped != NULL &&
       system->set != system->model->sim.dropped->set) { /* other rows than before */
     system->set = system->model->sim.dropped->set;
@@ -400,19 +400,19 @@ void perp_constrained_at(perp_constrained *system, double t, const double *q)
     system->known[0] = system->known[1] = false;
     system->factored = NULL;
   }
-  for (int tries = 0; tries < 2; tries++, i = 1 - i)
-    if (system->known[i] && (!system->model->driven || system->eval[i].t == t) &&
-        memcmp(q, system->q_at[i], size) == 0) {
-      system->e = &system->eval[i];
+  for (int tries = 0; tries < 2; tries++, eval = 1 - eval)
+    if (system->known[eval] && (!system->model->driven || system->eval[eval].t == t) &&
+        memcmp(q, system->q_at[eval], size) == 0) {
+      system->e = &system->eval[eval];
       system->e->t = t;
       return;
     }
   double start = perp_constrained_clock(system);
-  if (system->factored == system->e) i = 1 - i;
-  system->e = &system->eval[i];
+  if (system->factored == system->e) eval = 1 - eval;
+  system->e = &system->eval[eval];
   perp_eval_at(system->e, system->model, t, q);
-  memcpy(system->q_at[i], q, size);
-  system->known[i] = true;
+  memcpy(system->q_at[eval], q, size);
+  system->known[eval] = true;
   system->spent.assembly += perp_constrained_clock(system) - start;
 }
 
@@ -631,10 +631,10 @@ perp_status perp_constrained_step(perp_ctx *ctx, perp_constrained *system, perp_
 void perp_constrained_keep(perp_constrained *system)
 {
   const size_t size = (size_t)system->model->nq * sizeof *system->q_at[0];
-  for (int i = 0; i < 2; i++) {
-    system->kept.known[i] = system->known[i];
-    system->kept.t[i] = system->eval[i].t;
-    if (system->known[i]) memcpy(system->kept.q[i], system->q_at[i], size);
+  for (int eval = 0; eval < 2; eval++) {
+    system->kept.known[eval] = system->known[eval];
+    system->kept.t[eval] = system->eval[eval].t;
+    if (system->known[eval]) memcpy(system->kept.q[eval], system->q_at[eval], size);
   }
   system->kept.current = (int)(system->e - system->eval);
   system->kept.factored = system->factored != NULL ? (int)(system->factored - system->eval) : -1;
@@ -649,15 +649,16 @@ void perp_constrained_put_back(perp_constrained *system)
   const size_t size = (size_t)system->model->nq * sizeof *system->q_at[0];
   bool moved = system->kept.factored < 0 ||
                system->factored != &system->eval[system->kept.factored];
-  for (int i = 0; i < 2; i++) {
-    system->known[i] = system->kept.known[i];
-    const bool same = !system->model->driven || system->eval[i].t == system->kept.t[i];
-    if (same) system->eval[i].t = system->kept.t[i];
-    if (!system->known[i] || (same && memcmp(system->q_at[i], system->kept.q[i], size) == 0))
+  for (int eval = 0; eval < 2; eval++) {
+    system->known[eval] = system->kept.known[eval];
+    const bool same = !system->model->driven || system->eval[eval].t == system->kept.t[eval];
+    if (same) system->eval[eval].t = system->kept.t[eval];
+    if (!system->known[eval] ||
+        (same && memcmp(system->q_at[eval], system->kept.q[eval], size) == 0))
       continue;
-    perp_eval_at(&system->eval[i], system->model, system->kept.t[i], system->kept.q[i]);
-    memcpy(system->q_at[i], system->kept.q[i], size);
-    moved = moved || i == system->kept.factored;
+    perp_eval_at(&system->eval[eval], system->model, system->kept.t[eval], system->kept.q[eval]);
+    memcpy(system->q_at[eval], system->kept.q[eval], size);
+    moved = moved || eval == system->kept.factored;
   }
   if (moved) system->factored = NULL;
   if (moved && system->kept.factored >= 0) {

@@ -62,30 +62,32 @@ double perp_derivative_eps(const perp_derivative *derivative, int j, const doubl
   return most > 0 ? MOVE / most : 0;
 }
 
-const perp_model *perp_derivative_model(perp_derivative *derivative, int j, double eps)
+const perp_model *perp_derivative_model(perp_derivative *derivative, int wrt, double eps)
 {
   const perp_model *model = derivative->model;
-  const int i = derivative->wrt[j].index;
-  if (derivative_scale(derivative, j) == 0) return model;
+  const int inertia = derivative->wrt[wrt].index;
+  if (derivative_scale(derivative, wrt) == 0) return model;
   derivative->varied = *model;
-  switch (derivative->wrt[j].kind) {
+  switch (derivative->wrt[wrt].kind) {
   case PERP_GRADIENT_MASS:
     derivative->varied.inertia = derivative->inertia;
-    derivative->inertia[i] = model->inertia[i];
-    derivative->inertia[i].mass += eps;
+    derivative->inertia[inertia] = model->inertia[inertia];
+    derivative->inertia[inertia].mass += eps;
     for (int k = 0; k < 9; k++)
-      derivative->inertia[i].I[k] *= derivative->inertia[i].mass / model->inertia[i].mass;
+      derivative->inertia[inertia].I[k] *= derivative->inertia[inertia].mass /
+                                           model->inertia[inertia].mass;
     for (int k = 0; k < 9; k++)
-      derivative->inertia[i].Iinv[k] *= model->inertia[i].mass / derivative->inertia[i].mass;
+      derivative->inertia[inertia].Iinv[k] *= model->inertia[inertia].mass /
+                                              derivative->inertia[inertia].mass;
     break;
   case PERP_GRADIENT_GRAVITY:
     derivative->varied.gravity += eps;
     break;
   case PERP_GRADIENT_TARGET:
     derivative->varied.drive_def = derivative->drive;
-    derivative->drive[i] = model->drive_def[i];
-    *(model->drive_def[i].stiffness > 0 ? &derivative->drive[i].target
-                                        : &derivative->drive[i].velocity) += eps;
+    derivative->drive[inertia] = model->drive_def[inertia];
+    *(model->drive_def[inertia].stiffness > 0 ? &derivative->drive[inertia].target
+                                              : &derivative->drive[inertia].velocity) += eps;
     break;
   default:
     break;
@@ -94,13 +96,13 @@ const perp_model *perp_derivative_model(perp_derivative *derivative, int j, doub
 }
 
 /* Copies are as the model again. */
-static void derivative_model_back(perp_derivative *derivative, int j)
+static void derivative_model_back(perp_derivative *derivative, int wrt)
 {
-  const int i = derivative->wrt[j].index;
-  if (derivative->wrt[j].kind == PERP_GRADIENT_MASS)
-    derivative->inertia[i] = derivative->model->inertia[i];
-  if (derivative->wrt[j].kind == PERP_GRADIENT_TARGET)
-    derivative->drive[i] = derivative->model->drive_def[i];
+  const int inertia = derivative->wrt[wrt].index;
+  if (derivative->wrt[wrt].kind == PERP_GRADIENT_MASS)
+    derivative->inertia[inertia] = derivative->model->inertia[inertia];
+  if (derivative->wrt[wrt].kind == PERP_GRADIENT_TARGET)
+    derivative->drive[inertia] = derivative->model->drive_def[inertia];
 }
 
 void perp_derivative_move(perp_derivative *derivative, bool numbers, const double *q, double h,

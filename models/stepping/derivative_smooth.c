@@ -63,8 +63,8 @@ static perp_ode_answer smooth_deriv(void *user, double t, double h, const double
   return work->sys.deriv(work->sys.user, t, h, q, v, true, qdot, a);
 }
 
-static void smooth_residual(void *user, const perp_model *model, int j, double eps, const double *q,
-                            const double *v, double *r)
+static void smooth_residual(void *user, const perp_model *model, int wrt, double eps,
+                            const double *q, const double *v, double *r)
 {
   smooth *work = user;
   perp_constrained system = *work->k;
@@ -73,7 +73,8 @@ static void smooth_residual(void *user, const perp_model *model, int j, double e
   system.c = work->c;
   perp_eval_at(&work->eval, model, work->t, q);
   perp_eval_forces(&work->eval, model, work->t, v, true, work->f);
-  if (perp_derivative_acts(work->d, j, PERP_GRADIENT_FORCE)) work->f[work->d->wrt[j].index] += eps;
+  if (perp_derivative_acts(work->d, wrt, PERP_GRADIENT_FORCE))
+    work->f[work->d->wrt[wrt].index] += eps;
   perp_eval_impulse(&work->eval, model, work->t, 0, work->x, r);
   for (int i = 0; i < model->nv; i++) r[i] -= work->f[i];
   if (model->m == 0) return;

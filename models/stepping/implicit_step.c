@@ -40,9 +40,9 @@ static int implicit_edges(const perp_model *model, int motors, const int *drive,
       for (int i = def->a; i <= def->b; i++)
         for (int j = def->a; j < i; j++) IMPLICIT_EDGE(i, j);
   }
-  for (int k = 0; k < motors; k++) {
-    const int node = model->n_bodies + model->n_joints + k;
-    const int a = model->drive[drive[k]].a, b = model->drive[drive[k]].b;
+  for (int motor = 0; motor < motors; motor++) {
+    const int node = model->n_bodies + model->n_joints + motor;
+    const int a = model->drive[drive[motor]].a, b = model->drive[drive[motor]].b;
     if (a >= 0) IMPLICIT_EDGE(node, a);
     if (b >= 0) IMPLICIT_EDGE(node, b);
   }
@@ -83,7 +83,7 @@ static perp_status implicit_graph(perp_ctx *ctx, const perp_model *model, int pe
   if (edge == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the graph of a model");
   int *size = edge + 2 * edges;
   implicit_edges(model, motors, drive, edge);
-  for (int k = 0; k < motors; k++) size[model->n_bodies + model->n_joints + k] = 1;
+  for (int motor = 0; motor < motors; motor++) size[model->n_bodies + model->n_joints + motor] = 1;
   for (int body = 0; body < model->n_bodies; body++) size[body] = per_body;
   for (int joint = 0; joint < model->n_joints; joint++)
     size[model->n_bodies + joint] = implicit->per_row *
@@ -149,16 +149,16 @@ static int implicit_body(const perp_implicit *implicit, int body, int k)
 
 void perp_implicit_get_body(const perp_implicit *implicit, const double *x, int k, double *y)
 {
-  const int d = implicit->model->nvb;
+  const int nvb = implicit->model->nvb;
   for (int body = 0; body < implicit->model->n_bodies; body++)
-    memcpy(y + body * d, x + implicit_body(implicit, body, k), (size_t)d * sizeof *y);
+    memcpy(y + body * nvb, x + implicit_body(implicit, body, k), (size_t)nvb * sizeof *y);
 }
 
 void perp_implicit_put_body(const perp_implicit *implicit, int k, const double *y, double *x)
 {
-  const int d = implicit->model->nvb;
+  const int nvb = implicit->model->nvb;
   for (int body = 0; body < implicit->model->n_bodies; body++)
-    memcpy(x + implicit_body(implicit, body, k), y + body * d, (size_t)d * sizeof *y);
+    memcpy(x + implicit_body(implicit, body, k), y + body * nvb, (size_t)nvb * sizeof *y);
 }
 
 /* first unknown of part k of joint j, and how many */
@@ -217,9 +217,9 @@ static bool implicit_eval(void *user, const double *x, double *r)
     for (int k = 0; k < implicit->per_row; k++) {
       int rows;
       const int at = implicit_row(implicit, joint, k, &rows);
-      for (int i = 0; i < rows; i++)
-        r[at + i] += implicit->soft[model->pattern.cptr[joint] + i] *
-                     (x[at + i] - implicit->about[at + i]);
+      for (int row = 0; row < rows; row++)
+        r[at + row] += implicit->soft[model->pattern.cptr[joint] + row] *
+                       (x[at + row] - implicit->about[at + row]);
     }
   return true;
 }
@@ -242,9 +242,9 @@ static double implicit_soft_error(const perp_implicit *implicit, const double *x
     for (int k = 0; k < implicit->per_row; k++) {
       int rows;
       const int at = implicit_row(implicit, joint, k, &rows);
-      for (int i = 0; i < rows; i++)
-        most = fmax(most, fabs(implicit->soft[model->pattern.cptr[joint] + i] *
-                               (x[at + i] - implicit->about[at + i])));
+      for (int row = 0; row < rows; row++)
+        most = fmax(most, fabs(implicit->soft[model->pattern.cptr[joint] + row] *
+                               (x[at + row] - implicit->about[at + row])));
     }
   return most;
 }
@@ -323,8 +323,8 @@ static perp_reason implicit_newton(perp_implicit *implicit, perp_local_fn *F, vo
     for (int k = 0; k < implicit->n; k++) implicit->dx[k] = -implicit->r[k];
     perp_local_solve(&implicit->local, implicit->A, &implicit->lu, implicit->dx);
     double change = 0;
-    for (int k = 0; k < bodies; k++)
-      if (!(fabs(implicit->dx[k]) <= change)) change = fabs(implicit->dx[k]);
+    for (int body = 0; body < bodies; body++)
+      if (!(fabs(implicit->dx[body]) <= change)) change = fabs(implicit->dx[body]);
     change /= size;
     implicit->iterations++;
     const bool slow = i > 0 && !(change <= SLOW * last), moved = implicit_move(implicit, &work, x);

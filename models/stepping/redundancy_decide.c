@@ -138,14 +138,14 @@ static void redundancy_pattern(perp_redundancy *redundancy, const bool *in)
                         redundancy->forest.tsub);
   const double inertia = redundancy->length * redundancy->length;
   for (int body = 0; body < model->n_bodies; body++) {
-    const int d = model->nvb;
+    const int nvb = model->nvb;
     double *M = redundancy->forest.M + model->pattern.mptr[body],
            *Minv = redundancy->forest.Minv + model->pattern.mptr[body];
-    memset(M, 0, (size_t)(d * d) * sizeof *M);
-    memset(Minv, 0, (size_t)(d * d) * sizeof *Minv);
-    for (int i = 0; i < d; i++) {
-      M[i + i * d] = i < model->dim ? 1 : inertia;
-      Minv[i + i * d] = 1 / M[i + i * d];
+    memset(M, 0, (size_t)(nvb * nvb) * sizeof *M);
+    memset(Minv, 0, (size_t)(nvb * nvb) * sizeof *Minv);
+    for (int i = 0; i < nvb; i++) {
+      M[i + i * nvb] = i < model->dim ? 1 : inertia;
+      Minv[i + i * nvb] = 1 / M[i + i * nvb];
     }
   }
   redundancy->forest.blocks = perp_model_pattern(model);
@@ -176,8 +176,9 @@ static perp_status redundancy_open(perp_ctx *ctx, perp_model *model, double h, c
     const int rows = model->pattern.cptr[joint + 1] - model->pattern.cptr[joint];
     like.forest.nf += in[joint];
     like.forest.mf += in[joint] ? rows : 0;
-    for (int i = model->pattern.cptr[joint]; !in[joint] && i < model->pattern.cptr[joint + 1]; i++)
-      like.loops.k += !(model->soft.softness[i] > 0 || perp_row_springs(model, i));
+    for (int row = model->pattern.cptr[joint]; !in[joint] && row < model->pattern.cptr[joint + 1];
+         row++)
+      like.loops.k += !(model->soft.softness[row] > 0 || perp_row_springs(model, row));
   }
   if (like.loops.k == 0 || like.loops.k > LOOP_ROWS) return PERP_OK;
   void *ws;

@@ -105,8 +105,9 @@ int perp_turns_near(const perp_turns *turns)
 int perp_turns_follow(perp_turns *turns, const double *q)
 {
   perp_model *model = &turns->view;
-  for (int i = 0; i < model->n_joints && model->chains.n > 0; i++)
-    if (model->joint[i].chain != NULL) turns_poses(turns, model->joint[i].a, model->joint[i].b, q);
+  for (int joint = 0; joint < model->n_joints && model->chains.n > 0; joint++)
+    if (model->joint[joint].chain != NULL)
+      turns_poses(turns, model->joint[joint].a, model->joint[joint].b, q);
   for (int axis = 0; axis < model->n_drives + model->n_axes; axis++) {
     if (!perp_drive_turns(model, axis)) continue;
     turns_poses(turns, model->drive[axis].a, model->drive[axis].b, q);

@@ -177,13 +177,13 @@ static void convex_fill(struct ws *work, const perp_contact_island *island, int 
   double Ca[3 * PERP_DIRECTIONS_MAX], Cb[3 * PERP_DIRECTIONS_MAX];
   const int r = work->dim, nc = island->nc, items = nc + island->joints;
   const size_t ld = (size_t)island->lda;
-  for (int J = 0; J < items; J++) {
-    const int jc = J < nc ? J : nc, j0 = r * jc + J - jc, j = work->row[jc] + J - jc;
-    const int nb = convex_generators(work, J < nc ? island->mu[J] : 0, Cb);
+  for (int item = 0; item < items; item++) {
+    const int jc = item < nc ? item : nc, j0 = r * jc + item - jc, j = work->row[jc] + item - jc;
+    const int nb = convex_generators(work, item < nc ? island->mu[item] : 0, Cb);
     for (int I = 0; I < items; I++) {
       const int ic = I < nc ? I : nc, i0 = r * ic + I - ic, i = work->row[ic] + I - ic;
       const int na = convex_generators(work, I < nc ? island->mu[I] : 0, Ca);
-      perp_directions_expand(Ca, na, I < nc ? r : 1, Cb, nb, J < nc ? r : 1,
+      perp_directions_expand(Ca, na, I < nc ? r : 1, Cb, nb, item < nc ? r : 1,
                              island->A + (size_t)i0 + ld * (size_t)j0, island->lda,
                              work->A + (size_t)i + (size_t)n * (size_t)j, n);
     }
@@ -262,7 +262,7 @@ static void convex_spread(const struct ws *work, double mu, int rows, const doub
   const double normal = fmax(impulse[0], 0);
   int at[2];
   double part[2];
-  for (int i = 0; i < rows; i++) beta[i] = 0;
+  for (int row = 0; row < rows; row++) beta[row] = 0;
   beta[0] = normal;
   if (rows == 1) return;
   perp_directions_beside(&work->along, impulse[1] / mu, work->dim == 3 ? impulse[2] / mu : 0, at,
@@ -284,10 +284,10 @@ static void convex_gather(const struct ws *work, const perp_contact_island *isla
     const int rows = convex_rows_of(work, c);
     double *x = impulse + (size_t)r * (size_t)c;
     for (int y = 0; y < r; y++) x[y] = 0;
-    for (int i = 0; i < rows; i++) {
-      x[0] += beta[i];
+    for (int row = 0; row < rows; row++) {
+      x[0] += beta[row];
       for (int y = 1; y < r && rows > 1; y++)
-        x[y] += island->mu[c] * work->along.d[y - 1][i] * beta[i];
+        x[y] += island->mu[c] * work->along.d[y - 1][row] * beta[row];
     }
   }
   for (int joint = 0; joint < island->joints; joint++)
@@ -304,10 +304,10 @@ static void convex_right(struct ws *work, const perp_contact_island *island, con
     const double *b = island->b + r * c;
     const int at = work->row[c], rows = convex_generators(work, island->mu[c], C);
     convex_spread(work, island->mu[c], rows, impulse + r * c, solver->lambda + at);
-    for (int i = 0; i < rows; i++) {
-      work->b[at + i] = 0;
-      for (int y = 0; y < r; y++) work->b[at + i] += C[3 * i + y] * b[y];
-      solver->lo[at + i] = 0, solver->hi[at + i] = HUGE_VAL;
+    for (int row = 0; row < rows; row++) {
+      work->b[at + row] = 0;
+      for (int y = 0; y < r; y++) work->b[at + row] += C[3 * row + y] * b[y];
+      solver->lo[at + row] = 0, solver->hi[at + row] = HUGE_VAL;
     }
   }
   for (int joint = 0; joint < island->joints; joint++) {

@@ -272,9 +272,9 @@ static void elliptic_fill(struct ws *work, const double *A0, int ld0, int n)
   double half[BASE * (DIRECTIONS + 1)];
   int a[BASE], b[BASE], na, nb, first_a, first_b;
   memset(work->A, 0, (size_t)n * (size_t)n * sizeof *work->A);
-  for (int J = 0; J < items; J++) {
-    const double *Rb = elliptic_item(work, J, &nb, &first_b);
-    const int wide = elliptic_base(work, J, b);
+  for (int item = 0; item < items; item++) {
+    const double *Rb = elliptic_item(work, item, &nb, &first_b);
+    const int wide = elliptic_base(work, item, b);
     for (int I = 0; I < items; I++) {
       const double *Ra = elliptic_item(work, I, &na, &first_a);
       const int high = elliptic_base(work, I, a);
@@ -292,13 +292,13 @@ static void elliptic_fill(struct ws *work, const double *A0, int ld0, int n)
           work->A[(size_t)(first_a + i) + (size_t)(first_b + j) * (size_t)n] = sum;
         }
     }
-    if (J >= island->nc || nb == 1) continue;
+    if (item >= island->nc || nb == 1) continue;
     const size_t s = (size_t)(first_b + nb), N = (size_t)n, normal = (size_t)first_b;
     for (size_t i = 1; i < (size_t)nb; i++) {
-      work->A[normal + i + s * N] = work->sigma[J];
-      work->A[s + (normal + i) * N] = -work->sigma[J];
+      work->A[normal + i + s * N] = work->sigma[item];
+      work->A[s + (normal + i) * N] = -work->sigma[item];
     }
-    work->A[s + normal * N] = work->sigma[J] * work->bound[J];
+    work->A[s + normal * N] = work->sigma[item] * work->bound[item];
   }
 }
 
@@ -440,15 +440,15 @@ static perp_status elliptic_solve(perp_ctx *ctx, void *ws, const perp_contact_is
 {
   struct ws *work = ws;
   perp_contact_solver *solver = &work->j;
-  const int nc = island->nc, m = work->r * nc + island->joints;
+  const int nc = island->nc, lda = work->r * nc + island->joints;
   double largest = 0, rel;
   PERP_TRY(elliptic_reserve(ctx, work, island));
   work->island = island;
   work->impulse = impulse;
   work->slip = slip;
   solver->mass = island->mass;
-  for (int i = 0; i < m; i++) largest = fmax(largest, island->diag[i]);
-  for (int i = 0; i < m; i++)
+  for (int i = 0; i < lda; i++) largest = fmax(largest, island->diag[i]);
+  for (int i = 0; i < lda; i++)
     work->diag[i] = island->diag[i] > 0 ? island->diag[i] : largest > 0 ? largest : 1;
   for (int c = 0; c < nc; c++) work->spin[c] = -1;
   work->n_other = 0;
@@ -488,10 +488,10 @@ static perp_status elliptic_solve(perp_ctx *ctx, void *ws, const perp_contact_is
   int ld0 = island->lda;
   PERP_TRY(perp_contact_solver_square(ctx, &work->A, &work->cap_A, n));
   if (island->F != NULL) {
-    PERP_TRY(perp_contact_solver_square(ctx, &work->A0, &work->cap_A0, m));
-    perp_blocks_delassus(island->F, work->A0, m, work->product);
+    PERP_TRY(perp_contact_solver_square(ctx, &work->A0, &work->cap_A0, lda));
+    perp_blocks_delassus(island->F, work->A0, lda, work->product);
     A0 = work->A0;
-    ld0 = m;
+    ld0 = lda;
   }
   elliptic_fill(work, A0, ld0, n);
   lcp.A = work->A;

@@ -151,10 +151,10 @@ static void polyhedral_fill(struct ws *work, const perp_contact_island *island, 
 {
   const int r = work->dim, nc = island->nc, k = work->k, items = nc + island->joints;
   memset(work->A, 0, (size_t)n * (size_t)n * sizeof *work->A);
-  for (int J = 0; J < items; J++) {
-    int jbase = J < nc ? r * J : r * nc + J - nc, jr = J < nc ? r : 1;
-    int jrow = J < nc ? work->row[J] : work->row[nc] + J - nc;
-    int jn = J < nc && rows_of(work, J) > 1 ? k + 1 : 1;
+  for (int item = 0; item < items; item++) {
+    int jbase = item < nc ? r * item : r * nc + item - nc, jr = item < nc ? r : 1;
+    int jrow = item < nc ? work->row[item] : work->row[nc] + item - nc;
+    int jn = item < nc && rows_of(work, item) > 1 ? k + 1 : 1;
     for (int I = 0; I < items; I++) {
       int ibase = I < nc ? r * I : r * nc + I - nc, ir = I < nc ? r : 1;
       int irow = I < nc ? work->row[I] : work->row[nc] + I - nc;
@@ -165,12 +165,12 @@ static void polyhedral_fill(struct ws *work, const perp_contact_island *island, 
     }
     if (jn == 1) continue;
     int s = jrow + k + 1;
-    double sigma = work->sigma[J];
+    double sigma = work->sigma[item];
     for (int i = 1; i <= k; i++) {
       work->A[jrow + i + (size_t)s * (size_t)n] = sigma;
       work->A[s + (size_t)(jrow + i) * (size_t)n] = -sigma;
     }
-    work->A[s + (size_t)jrow * (size_t)n] = sigma * island->mu[J];
+    work->A[s + (size_t)jrow * (size_t)n] = sigma * island->mu[item];
   }
 }
 

@@ -49,19 +49,19 @@ static perp_status sliding_column(perp_ctx *ctx, const perp_contact_desc *desc, 
                                   const perp_contact_sliding *sliding, double *impulse,
                                   double *slip, perp_contact_count *count)
 {
-  const int nc = island->nc, r = sliding->rows, n = r * nc + island->joints;
+  const int nc = island->nc, row = sliding->rows, n = row * nc + island->joints;
   double *normal = sliding->scratch; /* [nc] */
   for (int c = 0; c < nc; c++) {
-    double *column = sliding->A + (size_t)(r * c) * (size_t)island->lda;
-    for (int k = 1; k < r; k++) {
+    double *column = sliding->A + (size_t)(row * c) * (size_t)island->lda;
+    for (int k = 1; k < row; k++) {
       const double drag = sliding->drag[2 * c + k - 1];
-      sliding_add_column(island, n, sliding->A, r * c + k, -drag, column);
-      if (drag != 0) impulse[r * c + k] = 0;
+      sliding_add_column(island, n, sliding->A, row * c + k, -drag, column);
+      if (drag != 0) impulse[row * c + k] = 0;
     }
-    sliding->diag[r * c] = column[r * c];
+    sliding->diag[row * c] = column[row * c];
   }
   PERP_TRY(desc->solve(ctx, ws, island, impulse, slip, count));
-  for (int c = 0; c < nc; c++) normal[c] = impulse[r * c];
+  for (int c = 0; c < nc; c++) normal[c] = impulse[row * c];
   sliding_set_friction(nc, sliding, normal, impulse);
   return PERP_OK;
 }

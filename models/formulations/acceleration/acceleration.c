@@ -191,8 +191,8 @@ static perp_ode_answer acceleration_deriv(void *user, double t, double h, const 
   if (model->m > 0) perp_blocks_Jt(&system->e->blocks, 1, system->lambda, work->torque);
   if (work->events != NULL) perp_events_apply(work->events, system, work->torque);
   memcpy(pdot, work->torque, (size_t)model->nv * sizeof *pdot);
-  for (int b = 0; b < model->n_bodies && model->dim == 3; b++)
-    perp_turn(3, system->e->pose[b].R, work->torque + 6 * b + 3, pdot + 6 * b + 3);
+  for (int pose = 0; pose < model->n_bodies && model->dim == 3; pose++)
+    perp_turn(3, system->e->pose[pose].R, work->torque + 6 * pose + 3, pdot + 6 * pose + 3);
   return PERP_ODE_OK;
 }
 

@@ -92,12 +92,12 @@ static int critical_choose(perp_events *events, bool *deep)
 {
   int chosen = 0;
   *deep = false;
-  for (int i = 0; i < events->at.n; i++) {
-    const perp_event_contact *touching = perp_events_of(events, i);
-    events->at.part[i] = touching != NULL && perp_event_rests(touching) && touching->critical;
-    if (!events->at.part[i]) continue;
+  for (int contact = 0; contact < events->at.n; contact++) {
+    const perp_event_contact *touching = perp_events_of(events, contact);
+    events->at.part[contact] = touching != NULL && perp_event_rests(touching) && touching->critical;
+    if (!events->at.part[contact]) continue;
     chosen++;
-    *deep |= !touching->held && events->at.contact[i].gap < -events->settings.touch;
+    *deep |= !touching->held && events->at.contact[contact].gap < -events->settings.touch;
   }
   return chosen;
 }

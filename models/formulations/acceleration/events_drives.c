@@ -126,17 +126,17 @@ static bool is_locked(const perp_drive_def *def)
 }
 
 static look events_drives_look_at(const perp_event_drives *drives, const perp_constrained *system,
-                                  const double *v, int i)
+                                  const double *v, int drive)
 {
   const perp_model *model = drives->model;
-  const perp_drive_def *def = &model->drive_def[i];
-  look at = { .row = { .body = { model->drive[i].a, model->drive[i].b } } };
-  at.x = perp_drive_row(model, system->e, i, at.row.J[0], at.row.J[1]);
+  const perp_drive_def *def = &model->drive_def[drive];
+  look at = { .row = { .body = { model->drive[drive].a, model->drive[drive].b } } };
+  at.x = perp_drive_row(model, system->e, drive, at.row.J[0], at.row.J[1]);
   at.rate = perp_island_row_product(model, &at.row, v);
   at.gap[LOWER] = at.x - def->lower;
   at.gap[UPPER] = def->upper - at.x;
-  perp_drive_velocity(model, i, system->e->t, &at.change);
-  at.error = perp_drive_error(model, system->e, i, at.x, system->e->t, &at.velocity);
+  perp_drive_velocity(model, drive, system->e->t, &at.change);
+  at.error = perp_drive_error(model, system->e, drive, at.x, system->e->t, &at.velocity);
   return at;
 }
 
@@ -257,11 +257,11 @@ void perp_event_drives_part(perp_event_drives *drives, const double *a, double l
 double perp_event_drives_margin(const perp_event_drives *drives)
 {
   double most = 0, least = HUGE_VAL;
-  for (int r = 0; r < drives->n; r++) most = fmax(most, fabs(drives->row[r].lambda));
-  for (int r = 0; r < drives->n; r++) {
-    const perp_drive_def *def = &drives->model->drive_def[drives->slot[r] / ROWS_EACH];
-    const double force = drives->row[r].lambda;
-    if (drives->slot[r] % ROWS_EACH == MOTOR) {
+  for (int row = 0; row < drives->n; row++) most = fmax(most, fabs(drives->row[row].lambda));
+  for (int row = 0; row < drives->n; row++) {
+    const perp_drive_def *def = &drives->model->drive_def[drives->slot[row] / ROWS_EACH];
+    const double force = drives->row[row].lambda;
+    if (drives->slot[row] % ROWS_EACH == MOTOR) {
       if (isfinite(def->max_force))
         least = fmin(least, (def->max_force - fabs(force)) / def->max_force);
     } else if (!is_locked(def) && most > 0) {
@@ -274,11 +274,11 @@ double perp_event_drives_margin(const perp_event_drives *drives)
 int perp_event_drives_release(perp_event_drives *drives, double past, double *f)
 {
   int released = 0;
-  for (int r = 0; r < drives->n; r++) {
-    const int i = drives->slot[r] / ROWS_EACH;
+  for (int row = 0; row < drives->n; row++) {
+    const int i = drives->slot[row] / ROWS_EACH;
     const perp_drive_def *def = &drives->model->drive_def[i];
-    const double force = drives->sign[r] * drives->row[r].lambda;
-    if (drives->slot[r] % ROWS_EACH != MOTOR || !(fabs(force) > def->max_force * (1 + past)))
+    const double force = drives->sign[row] * drives->row[row].lambda;
+    if (drives->slot[row] % ROWS_EACH != MOTOR || !(fabs(force) > def->max_force * (1 + past)))
       continue;
     mode *now = &drives->now[i];
     now->motor = force > 0 ? 1 : -1;
@@ -293,18 +293,18 @@ int perp_event_drives_release(perp_event_drives *drives, double past, double *f)
 double perp_event_drives_largest(const perp_event_drives *drives, const double *a)
 {
   double most = 0;
-  for (int r = 0; r < drives->n; r++)
-    most = fmax(most, fabs(perp_island_row_product(drives->model, &drives->row[r], a) +
-                           drives->row[r].bias));
+  for (int row = 0; row < drives->n; row++)
+    most = fmax(most, fabs(perp_island_row_product(drives->model, &drives->row[row], a) +
+                           drives->row[row].bias));
   return most;
 }
 
 double perp_event_drives_apart(const perp_event_drives *drives, const double *a, const double *b)
 {
   double most = 0;
-  for (int r = 0; r < drives->n; r++)
-    most = fmax(most, fabs(perp_island_row_product(drives->model, &drives->row[r], a) -
-                           perp_island_row_product(drives->model, &drives->row[r], b)));
+  for (int row = 0; row < drives->n; row++)
+    most = fmax(most, fabs(perp_island_row_product(drives->model, &drives->row[row], a) -
+                           perp_island_row_product(drives->model, &drives->row[row], b)));
   return most;
 }
 
@@ -332,10 +332,10 @@ void perp_event_drives_remember(perp_event_drives *drives, bool intermediate, bo
   const int n = drives->model->n_drives;
   memcpy(drives->total, drives->plain, (size_t)n * sizeof *drives->total);
   if (guess) memset(drives->force, 0, ROWS_EACH * (size_t)n * sizeof *drives->force);
-  for (int r = 0; r < drives->n; r++) {
-    const double force = drives->sign[r] * drives->row[r].lambda;
-    if (guess) drives->force[drives->slot[r]] = force;
-    drives->total[drives->slot[r] / ROWS_EACH] += force;
+  for (int row = 0; row < drives->n; row++) {
+    const double force = drives->sign[row] * drives->row[row].lambda;
+    if (guess) drives->force[drives->slot[row]] = force;
+    drives->total[drives->slot[row] / ROWS_EACH] += force;
   }
   if (intermediate && (drives->regular || !guess)) return;
   memcpy(drives->shown, drives->total, (size_t)n * sizeof *drives->shown);
@@ -356,9 +356,9 @@ const double *perp_event_drives_forces(const perp_event_drives *drives)
 /* ---- events ---- */
 
 /* A limit that touched at the start of the step may be as deep as it was, and the tolerance. */
-static double events_drives_allowance(const perp_event_drives *drives, int i, int side)
+static double events_drives_allowance(const perp_event_drives *drives, int now, int side)
 {
-  const double gap = drives->now[i].gap[side], tol = events_drives_tolerance(drives, i);
+  const double gap = drives->now[now].gap[side], tol = events_drives_tolerance(drives, now);
   return gap <= 2 * tol ? tol + fmax(0, -gap) : 0;
 }
 
@@ -465,13 +465,13 @@ int perp_event_drives_impact(perp_event_drives *drives, const perp_constrained *
 
 /* ---- a regular state ---- */
 
-static int motor_of(const perp_event_drives *drives, int i, const look *at)
+static int motor_of(const perp_event_drives *drives, int now, const look *at)
 {
-  const perp_drive_def *def = &drives->model->drive_def[i];
+  const perp_drive_def *def = &drives->model->drive_def[now];
   if (def->max_force == 0 || def->max_force == HUGE_VAL) return 0;
   if (is_servo(def)) {
     const double force = events_drives_spring(def, at), beyond = 0.5 * NEARLY * def->max_force;
-    const int motor = drives->fresh ? 0 : drives->now[i].motor;
+    const int motor = drives->fresh ? 0 : drives->now[now].motor;
     if (motor * force >= def->max_force - beyond && motor != 0) return motor;
     return fabs(force) >= def->max_force + beyond ? (force > 0 ? 1 : -1) : 0;
   }
@@ -500,10 +500,10 @@ void perp_event_drives_stock(perp_event_drives *drives, const perp_constrained *
 int perp_event_drives_adopt(perp_event_drives *drives)
 {
   int changes = 0;
-  for (int i = 0; i < drives->model->n_drives && !drives->fresh; i++) {
-    changes += drives->now[i].motor != drives->next[i].motor;
+  for (int now = 0; now < drives->model->n_drives && !drives->fresh; now++) {
+    changes += drives->now[now].motor != drives->next[now].motor;
     for (int side = LOWER; side <= UPPER; side++)
-      changes += drives->now[i].rests[side] != drives->next[i].rests[side];
+      changes += drives->now[now].rests[side] != drives->next[now].rests[side];
   }
   memcpy(drives->was, drives->now, (size_t)drives->model->n_drives * sizeof *drives->was);
   memcpy(drives->now, drives->next, (size_t)drives->model->n_drives * sizeof *drives->now);

@@ -141,12 +141,12 @@ static double forces_violation(const perp_events *events, const perp_constrained
   const perp_event_at *at = &events->at;
   double worst = 0;
   if (events->drives != NULL) worst = perp_event_drives_violation(events->drives, system->a);
-  for (int i = 0; i < events->trial.n; i++) {
-    if (!at->kept[i]) continue;
-    const double *normal = at->contact[i].n;
-    const double w = perp_events_speed(events, system, &at->contact[i], system->a) +
-                     perp_dot(events->model->dim, normal, at->offset + 3 * i);
-    const bool presses = perp_dot(events->model->dim, normal, at->force + 3 * i) > 0;
+  for (int contact = 0; contact < events->trial.n; contact++) {
+    if (!at->kept[contact]) continue;
+    const double *normal = at->contact[contact].n;
+    const double w = perp_events_speed(events, system, &at->contact[contact], system->a) +
+                     perp_dot(events->model->dim, normal, at->offset + 3 * contact);
+    const bool presses = perp_dot(events->model->dim, normal, at->force + 3 * contact) > 0;
     worst = fmax(worst, presses ? fabs(w) : -w);
   }
   return worst;
@@ -479,14 +479,15 @@ void perp_events_push(perp_events *events, const perp_constrained *system, const
 static void forces_remember(perp_events *events, bool regular)
 {
   const perp_event_at *at = &events->at;
-  for (int i = 0, shown = 0; i < events->trial.n; i++) {
-    perp_event_contact *touching = perp_events_kept(events, i);
+  for (int contact = 0, shown = 0; contact < events->trial.n; contact++) {
+    perp_event_contact *touching = perp_events_kept(events, contact);
     if (touching == NULL) continue;
-    memcpy(touching->force, at->force + 3 * i, sizeof touching->force);
-    touching->slip = at->slip[i];
+    memcpy(touching->force, at->force + 3 * contact, sizeof touching->force);
+    touching->slip = at->slip[contact];
     if (!regular) continue;
-    events->accepted.shown.contact[shown] = at->contact[i];
-    memcpy(events->accepted.shown.force + 3 * shown, at->force + 3 * i, sizeof touching->force);
+    events->accepted.shown.contact[shown] = at->contact[contact];
+    memcpy(events->accepted.shown.force + 3 * shown, at->force + 3 * contact,
+           sizeof touching->force);
     events->accepted.shown.n = ++shown;
   }
 }

@@ -45,9 +45,9 @@ static void events_impact_law(void *user, const perp_contact *contact, double h,
 }
 
 static double events_impact_approach(const perp_events *events, const perp_constrained *system,
-                                     int i, const double *v)
+                                     int contact, const double *v)
 {
-  return -perp_events_speed(events, system, &events->at.contact[i], v);
+  return -perp_events_speed(events, system, &events->at.contact[contact], v);
 }
 
 /* fastest approach of the contacts that take part, which one; -1: none */
@@ -69,12 +69,12 @@ static int events_impact_fastest(const perp_events *events, const perp_constrain
 /* Disabled bodies that enabled ones have struck. */
 static void events_impact_held(const perp_events *events, const perp_model *model)
 {
-  for (int i = 0; i < events->at.n; i++) {
-    const double *p = events->at.force + 3 * i;
+  for (int contact = 0; contact < events->at.n; contact++) {
+    const double *p = events->at.force + 3 * contact;
     if (!(p[0] != 0 || p[1] != 0 || p[2] != 0)) continue;
     for (int side = 0; side < 2; side++) {
-      const int body = events->at.contact[i].body[side],
-                other = events->at.contact[i].body[1 - side];
+      const int body = events->at.contact[contact].body[side],
+                other = events->at.contact[contact].body[1 - side];
       if (body >= 0 && model->sim.held[body] && other >= 0 && !model->sim.held[other])
         model->sim.struck[body] = 1;
     }
@@ -160,11 +160,11 @@ static bool events_impact_one_by_one(perp_events *events, perp_constrained *syst
     const int first = events_impact_fastest(events, system, v, events->at.kept, &speed);
     if (first < 0 || speed <= events->opts.threshold) break;
     const int *pair = events->at.contact[first].body;
-    for (int i = 0; i < events->at.n; i++) {
-      const int *body = events->at.contact[i].body;
+    for (int contact = 0; contact < events->at.n; contact++) {
+      const int *body = events->at.contact[contact].body;
       const bool same = (body[0] == pair[0] && body[1] == pair[1]) ||
                         (body[0] == pair[1] && body[1] == pair[0]);
-      events->at.part[i] = events->at.kept[i] && same;
+      events->at.part[contact] = events->at.kept[contact] && same;
     }
     if (!events_impact_strike(events, system, events->at.part, v)) return false;
   }

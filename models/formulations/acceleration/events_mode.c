@@ -55,10 +55,10 @@ double perp_events_apart(const perp_events *events, const perp_constrained *syst
 double perp_events_opening(const perp_events *events, const perp_constrained *system)
 {
   double least = 0, w[3];
-  for (int i = 0; i < events->trial.n; i++) {
-    if (!events->at.kept[i] || events->at.mode[i] != PERP_FROZEN_OPEN) continue;
-    perp_events_acceleration(events, system, i, system->a, w);
-    least = fmin(least, perp_dot(events->model->dim, events->at.contact[i].n, w));
+  for (int contact = 0; contact < events->trial.n; contact++) {
+    if (!events->at.kept[contact] || events->at.mode[contact] != PERP_FROZEN_OPEN) continue;
+    perp_events_acceleration(events, system, contact, system->a, w);
+    least = fmin(least, perp_dot(events->model->dim, events->at.contact[contact].n, w));
   }
   return least;
 }
@@ -138,13 +138,13 @@ static double mode_apart(const double a[3], const double b[3])
 
 bool perp_events_certified(const perp_events *events)
 {
-  for (int i = 0; i < events->trial.n; i++) {
-    if (!events->at.kept[i] || events->at.mode[i] == PERP_FROZEN_OPEN) continue;
-    const perp_event_contact *touching = perp_events_of(events, i);
+  for (int contact = 0; contact < events->trial.n; contact++) {
+    if (!events->at.kept[contact] || events->at.mode[contact] == PERP_FROZEN_OPEN) continue;
+    const perp_event_contact *touching = perp_events_of(events, contact);
     if (!touching->certificate.known ||
-        mode_apart(events->at.contact[i].n, touching->certificate.normal) >
+        mode_apart(events->at.contact[contact].n, touching->certificate.normal) >
             0.5 * events->settings.past ||
-        mode_apart(events->at.force + 3 * i, touching->certificate.force) >
+        mode_apart(events->at.force + 3 * contact, touching->certificate.force) >
             0.5 * events->settings.past * touching->scale)
       return false;
   }
@@ -153,12 +153,12 @@ bool perp_events_certified(const perp_events *events)
 
 void perp_events_certify(perp_events *events)
 {
-  for (int i = 0; i < events->trial.n; i++) {
-    if (!events->at.kept[i]) continue;
-    perp_event_certificate *certificate = &perp_events_of(events, i)->certificate;
+  for (int contact = 0; contact < events->trial.n; contact++) {
+    if (!events->at.kept[contact]) continue;
+    perp_event_certificate *certificate = &perp_events_of(events, contact)->certificate;
     certificate->known = true;
-    memcpy(certificate->force, events->at.force + 3 * i, sizeof certificate->force);
-    memcpy(certificate->normal, events->at.contact[i].n, sizeof certificate->normal);
+    memcpy(certificate->force, events->at.force + 3 * contact, sizeof certificate->force);
+    memcpy(certificate->normal, events->at.contact[contact].n, sizeof certificate->normal);
   }
 }
 
@@ -181,12 +181,12 @@ static bool mode_slide(perp_events *events, const perp_constrained *system, int 
 }
 
 /* that of the last solution of complementarity */
-static double mode_slip(const perp_events *events, const perp_constrained *system, int i,
+static double mode_slip(const perp_events *events, const perp_constrained *system, int contact,
                         double along[3])
 {
   double w[3];
-  perp_events_acceleration(events, system, i, events->trial.a_asked, w);
-  perp_events_tangential(events->model->dim, events->at.contact[i].n, w, along);
+  perp_events_acceleration(events, system, contact, events->trial.a_asked, w);
+  perp_events_tangential(events->model->dim, events->at.contact[contact].n, w, along);
   return sqrt(perp_dot(3, along, along));
 }
 
@@ -219,12 +219,14 @@ int perp_events_release(perp_events *events, const perp_constrained *system, boo
 void perp_events_steady(perp_events *events, const perp_constrained *system)
 {
   const double least = events->trial.h * events->start.w_scale;
-  for (int i = 0; i < events->trial.n && events->model->dim == 3 && !events->start.redundant; i++) {
-    perp_event_contact *touching = perp_events_kept(events, i);
+  for (int contact = 0;
+       contact < events->trial.n && events->model->dim == 3 && !events->start.redundant;
+       contact++) {
+    perp_event_contact *touching = perp_events_kept(events, contact);
     double slide[3];
     if (touching == NULL || touching->state != PERP_CONTACT_SLIDES) continue;
-    if (!(events->at.contact[i].mu_dynamic > 0)) continue;
-    const double speed = perp_events_sliding(events, system, i, events->start.v, slide);
+    if (!(events->at.contact[contact].mu_dynamic > 0)) continue;
+    const double speed = perp_events_sliding(events, system, contact, events->start.v, slide);
     if (least > PERP_EVENTS_STIFF * speed) touching->state = PERP_CONTACT_STEADY;
   }
 }

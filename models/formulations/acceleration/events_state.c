@@ -49,12 +49,12 @@ double perp_events_speed(const perp_events *events, const perp_constrained *syst
   return perp_dot(events->model->dim, contact->n, u);
 }
 
-double perp_events_sliding(const perp_events *events, const perp_constrained *system, int i,
+double perp_events_sliding(const perp_events *events, const perp_constrained *system, int contact,
                            const double *v, double slide[3])
 {
   double u[3];
-  perp_events_velocity(events->model, system->e, &events->at.contact[i], v, u);
-  perp_events_tangential(events->model->dim, events->at.contact[i].n, u, slide);
+  perp_events_velocity(events->model, system->e, &events->at.contact[contact], v, u);
+  perp_events_tangential(events->model->dim, events->at.contact[contact].n, u, slide);
   return sqrt(perp_dot(3, slide, slide));
 }
 
@@ -164,14 +164,14 @@ static void events_state_match(perp_events *events)
 {
   for (int i = 0; i < events->at.n; i++) events->at.of[i] = -1;
   for (int t = 0; t < events->now.n; t++) events->now.list[t].matched = false;
-  for (int t = 0, i = 0; t < events->now.n && i < events->at.n;) {
-    const uint64_t a = events->now.list[t].id, b = events->at.contact[i].id;
+  for (int t = 0, contact = 0; t < events->now.n && contact < events->at.n;) {
+    const uint64_t a = events->now.list[t].id, b = events->at.contact[contact].id;
     if (a == b) {
       events->now.list[t].matched = true;
-      events->at.of[i] = t;
+      events->at.of[contact] = t;
     }
     t += a <= b;
-    i += a >= b;
+    contact += a >= b;
   }
   for (int t = 0; t < events->now.n; t++)
     if (perp_event_rests(&events->now.list[t]) && !events->now.list[t].matched)
@@ -216,9 +216,9 @@ static const double JUMP =
 void perp_events_see(perp_events *events)
 {
   events->start.n_seen = events->at.n;
-  for (int i = 0; i < events->at.n; i++)
-    events->start.seen[i] = (perp_event_seen){ .id = events->at.contact[i].id,
-                                               .gap = events->at.contact[i].gap };
+  for (int contact = 0; contact < events->at.n; contact++)
+    events->start.seen[contact] = (perp_event_seen){ .id = events->at.contact[contact].id,
+                                                     .gap = events->at.contact[contact].gap };
 }
 
 double perp_events_unseen(const perp_events *events, const perp_contact *contact)

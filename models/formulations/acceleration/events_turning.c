@@ -109,17 +109,17 @@ void perp_events_turning_begin(perp_events *events, const perp_constrained *syst
   if (events->model->dim < 3 || events->settings.order < TURNS || !events->settings.repeats ||
       events->start.redundant)
     return;
-  for (int i = 0; i < events->trial.n; i++) {
-    perp_event_contact *touching = perp_events_kept(events, i);
+  for (int contact = 0; contact < events->trial.n; contact++) {
+    perp_event_contact *touching = perp_events_kept(events, contact);
     double w[3];
     if (touching == NULL || touching->state != PERP_CONTACT_STEADY) continue;
-    perp_events_acceleration(events, system, i, system->a, w);
+    perp_events_acceleration(events, system, contact, system->a, w);
     const double gain = fmin(events->trial.h, events->start.longest) *
                         perp_dot(3, w, touching->dir);
     if (!touching->begins && gain < -ENDS * touching->speed) continue;
     touching->state = PERP_CONTACT_TURNS;
     touching->turn = (perp_event_turn){ .t = events->start.t, .c = { touching->rate } };
-    memcpy(touching->turn.normal, events->at.contact[i].n, sizeof touching->turn.normal);
+    memcpy(touching->turn.normal, events->at.contact[contact].n, sizeof touching->turn.normal);
   }
 }
 

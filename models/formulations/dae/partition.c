@@ -176,19 +176,19 @@ static void partition_jacobian(workspace *work)
 /* A = J T D Y, factored */
 static bool partition_factor(workspace *work)
 {
-  const int m = work->k.model->m, nv = work->k.model->nv, r = work->r;
+  const int lda = work->k.model->m, nv = work->k.model->nv, r = work->r;
   work->k.count.factorizations++;
   for (int j = 0; j < r; j++) {
-    double *column = work->A + (size_t)j * (size_t)m;
-    memset(column, 0, (size_t)m * sizeof *column);
+    double *column = work->A + (size_t)j * (size_t)lda;
+    memset(column, 0, (size_t)lda * sizeof *column);
     for (int l = 0; l < nv; l++) {
       const double s = work->Q[(size_t)j * (size_t)nv + (size_t)l];
-      for (int i = 0; i < m && s != 0; i++)
-        column[i] += s * work->J[(size_t)i + (size_t)l * (size_t)m];
+      for (int i = 0; i < lda && s != 0; i++)
+        column[i] += s * work->J[(size_t)i + (size_t)l * (size_t)lda];
     }
   }
-  return r == 0 || LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, m, r, work->A, m, work->tau, work->work,
-                                       perp_partition_work(m, nv)) == 0;
+  return r == 0 || LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, lda, r, work->A, lda, work->tau,
+                                       work->work, perp_partition_work(lda, nv)) == 0;
 }
 
 /* x [r] of least |A x - c|, c [m] overwritten by it */

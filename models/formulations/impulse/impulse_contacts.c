@@ -199,13 +199,13 @@ static bool impulse_contacts_find(perp_impulse_contacts *contacts, perp_constrai
   if (k->status == PERP_OK) k->status = impulse_contacts_reserve(k->ctx, s);
   contacts->collision_s += perp_constrained_clock(k) - start;
   if (k->status != PERP_OK) return false;
-  for (int i = 0, j = 0; i < s->n; i++) {
-    memset(s->impulse + 3 * (size_t)i, 0, 3 * sizeof *s->impulse);
-    s->slip[i] = 0;
-    while (j < n_last && last[j].id < s->contact[i].id) j++;
-    if (j == n_last || last[j].id != s->contact[i].id) continue;
-    memcpy(s->impulse + 3 * (size_t)i, last[j].impulse, sizeof last[j].impulse);
-    s->slip[i] = last[j].slip;
+  for (int contact = 0, j = 0; contact < s->n; contact++) {
+    memset(s->impulse + 3 * (size_t)contact, 0, 3 * sizeof *s->impulse);
+    s->slip[contact] = 0;
+    while (j < n_last && last[j].id < s->contact[contact].id) j++;
+    if (j == n_last || last[j].id != s->contact[contact].id) continue;
+    memcpy(s->impulse + 3 * (size_t)contact, last[j].impulse, sizeof last[j].impulse);
+    s->slip[contact] = last[j].slip;
   }
   return true;
 }

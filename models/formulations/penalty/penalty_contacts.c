@@ -190,21 +190,21 @@ static void penalty_contacts_each(perp_penalty_contacts *contacts, const perp_ev
                                   penalty_contacts_visit *visit, void *user)
 {
   for (int k = 0; k < contacts->n_before; k++) contacts->before[k].used = false;
-  for (int i = 0, stop, first = 0; i < contacts->found.n; i = stop) {
-    const uint64_t pair = perp_contact_pair(contacts->found.contact[i].id);
-    for (stop = i + 1;
+  for (int contact = 0, stop, first = 0; contact < contacts->found.n; contact = stop) {
+    const uint64_t pair = perp_contact_pair(contacts->found.contact[contact].id);
+    for (stop = contact + 1;
          stop < contacts->found.n && perp_contact_pair(contacts->found.contact[stop].id) == pair;)
       stop++;
     while (first < contacts->n_before && perp_contact_pair(contacts->before[first].id) < pair)
       first++;
     int end = first;
     while (end < contacts->n_before && perp_contact_pair(contacts->before[end].id) == pair) end++;
-    for (int l = i, k = first; l < stop && k < end; l++) {
+    for (int l = contact, k = first; l < stop && k < end; l++) {
       while (k < end && contacts->before[k].id < contacts->found.contact[l].id) k++;
       if (k < end && contacts->before[k].id == contacts->found.contact[l].id)
         contacts->before[k].used = true;
     }
-    for (int l = i, k = first; l < stop; l++) {
+    for (int l = contact, k = first; l < stop; l++) {
       while (k < end && contacts->before[k].id < contacts->found.contact[l].id) k++;
       memory *last = k < end && contacts->before[k].id == contacts->found.contact[l].id
                          ? &contacts->before[k]
@@ -519,8 +519,8 @@ static bool penalty_contacts_passed(perp_penalty_contacts *contacts)
   passing *p = &contacts->passing;
   double u[3];
   if (!(p->energy > 0)) return true;
-  for (int i = 0; i < contacts->found.n; i++)
-    if (contacts->found.contact[i].id == p->id) return true;
+  for (int contact = 0; contact < contacts->found.n; contact++)
+    if (contacts->found.contact[contact].id == p->id) return true;
   penalty_contacts_velocity(contacts->start, p->body, p->r, u);
   const double met = perp_dot(3, p->n, u);
   penalty_contacts_velocity(contacts->twist, p->body, p->r, u);

@@ -118,16 +118,16 @@ static double penalty_drives_motor(const perp_penalty_drives *drives, int i, dou
 }
 
 static drive_look penalty_drives_look_at(const perp_penalty_drives *drives, const perp_eval *eval,
-                                         double t, const double *v, int i)
+                                         double t, const double *v, int drive)
 {
   const perp_model *model = drives->model;
-  const perp_drive_def *def = &model->drive_def[i];
-  drive_look at = { .row = { .body = { model->drive[i].a, model->drive[i].b } } };
-  at.x = perp_drive_row(model, eval, i, at.row.J[0], at.row.J[1]);
+  const perp_drive_def *def = &model->drive_def[drive];
+  drive_look at = { .row = { .body = { model->drive[drive].a, model->drive[drive].b } } };
+  at.x = perp_drive_row(model, eval, drive, at.row.J[0], at.row.J[1]);
   at.rate = perp_island_row_product(model, &at.row, v);
-  at.error = perp_drive_error(model, eval, i, at.x, t, &at.velocity);
+  at.error = perp_drive_error(model, eval, drive, at.x, t, &at.velocity);
   at.mass = penalty_drives_mass(model, &at.row);
-  if (def->max_force > 0) at.force += penalty_drives_motor(drives, i, t, &at);
+  if (def->max_force > 0) at.force += penalty_drives_motor(drives, drive, t, &at);
   if (def->lower == def->upper) {
     at.force -= drives->law.stiffness * (at.x - def->lower) + drives->damping * at.rate;
     return at;
@@ -135,11 +135,12 @@ static drive_look penalty_drives_look_at(const perp_penalty_drives *drives, cons
   for (int side = 0; side < SIDES; side++) {
     const double sign = side == LOWER ? 1 : -1;
     const double depth = side == LOWER ? def->lower - at.x : at.x - def->upper;
-    const double met = drives->memory[i].approach[side];
+    const double met = drives->memory[drive].approach[side];
     at.approach[side] = !(depth > 0) ? -1 : met >= 0 ? met : fmax(-sign * at.rate, 0);
     const perp_penalty_spring spring = perp_penalty_depth(&drives->law, depth);
-    at.limit[side] = sign * perp_penalty_normal(&drives->law, drives->factor[i], at.approach[side],
-                                                at.mass, &spring, -sign * at.rate);
+    at.limit[side] = sign * perp_penalty_normal(&drives->law, drives->factor[drive],
+                                                at.approach[side], at.mass, &spring,
+                                                -sign * at.rate);
     at.force += at.limit[side];
   }
   return at;

@@ -93,19 +93,19 @@ static void avbd_index(avbd *work)
   const perp_scheme *scheme = &work->s;
   const int n = scheme->model->n_bodies;
   memset(work->first, 0, (size_t)(n + 1) * sizeof *work->first);
-  for (int i = 0; i < scheme->n; i++)
+  for (int row = 0; row < scheme->n; row++)
     for (int side = 0; side < 2; side++)
-      if (scheme->row[i].body[side] >= 0) work->first[scheme->row[i].body[side] + 1]++;
+      if (scheme->row[row].body[side] >= 0) work->first[scheme->row[row].body[side] + 1]++;
   for (int b = 0; b < n; b++) work->first[b + 1] += work->first[b];
-  for (int i = scheme->n - 1; i >= 0;
-       i--) /* fills each from its end: first becomes the start again below */
+  for (int row = scheme->n - 1; row >= 0;
+       row--) /* fills each from its end: first becomes the start again below */
     for (int side = 0; side < 2; side++)
-      if (scheme->row[i].body[side] >= 0)
-        work->list[--work->first[scheme->row[i].body[side] + 1]] = 2 * i + side;
+      if (scheme->row[row].body[side] >= 0)
+        work->list[--work->first[scheme->row[row].body[side] + 1]] = 2 * row + side;
   /* first[b + 1] is now the start of b: move down, the end is the total */
   int total = 0;
-  for (int i = 0; i < scheme->n; i++)
-    total += (scheme->row[i].body[0] >= 0) + (scheme->row[i].body[1] >= 0);
+  for (int row = 0; row < scheme->n; row++)
+    total += (scheme->row[row].body[0] >= 0) + (scheme->row[row].body[1] >= 0);
   for (int b = 0; b < n; b++) work->first[b] = work->first[b + 1];
   work->first[n] = total;
 }

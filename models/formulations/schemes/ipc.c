@@ -106,18 +106,19 @@ typedef struct ipc_cut {
 } ipc_cut;
 
 /* The part of the way at which a pair has PART_LEFT of its distance left, or half of dhat. */
-static bool ipc_cut_pair(perp_ipc *ipc, int a, int b, double distance, const double n[3],
+static bool ipc_cut_pair(perp_ipc *ipc, int a, int shape, double distance, const double n[3],
                          void *user)
 {
   ipc_cut *cut = user;
-  const int body[2] = { ipc->thin.shape[a].body, ipc->thin.shape[b].body }, nqb = ipc->s.model->nqb;
+  const int body[2] = { ipc->thin.shape[a].body, ipc->thin.shape[shape].body },
+            nqb = ipc->s.model->nqb;
   const double *q[2][2] = { { NULL } };
   bool hit;
   (void)n;
   for (int side = 0; side < 2; side++)
     if (body[side] >= 0)
       q[side][0] = cut->from + nqb * body[side], q[side][1] = cut->to + nqb * body[side];
-  const double s = perp_time_of_impact(&ipc->thin, a, q[0][0], q[0][1], b, q[1][0], q[1][1],
+  const double s = perp_time_of_impact(&ipc->thin, a, q[0][0], q[0][1], shape, q[1][0], q[1][1],
                                        fmin(PART_LEFT * distance, 0.5 * ipc->dhat), &hit);
   if (hit) cut->part = fmin(cut->part, s);
   return true;
@@ -334,11 +335,13 @@ static bool ipc_tell(perp_ipc *ipc, double h)
   if (n + ipc->n_grip == 0) return true;
   if (!perp_ipc_room(ipc, &ipc->told, ipc_layout_told, &ipc->cap_contact, n + ipc->n_grip))
     return false;
-  for (int i = 0; i < n; i++) ipc_contact(ipc, &ipc->touch[i], &ipc->contact[i]);
+  for (int contact = 0; contact < n; contact++)
+    ipc_contact(ipc, &ipc->touch[contact], &ipc->contact[contact]);
   qsort(ipc->contact, (size_t)n, sizeof *ipc->contact, ipc_order);
-  for (int i = 0, touching = n; i < ipc->n_grip; i++) /* friction of what is apart at the end */
-    if (ipc_place_of(ipc, touching, ipc->grip[i].contact.id) < 0)
-      ipc->contact[n++] = ipc->grip[i].contact;
+  for (int grip = 0, touching = n; grip < ipc->n_grip;
+       grip++) /* friction of what is apart at the end */
+    if (ipc_place_of(ipc, touching, ipc->grip[grip].contact.id) < 0)
+      ipc->contact[n++] = ipc->grip[grip].contact;
   qsort(ipc->contact, (size_t)n, sizeof *ipc->contact, ipc_order);
   scheme->status = perp_scheme_reserve(scheme->ctx, scheme, n);
   if (scheme->status != PERP_OK) return false;
@@ -350,9 +353,9 @@ static bool ipc_tell(perp_ipc *ipc, double h)
     double *impulse = scheme->impulse + 3 * ipc_place_of(ipc, n, id);
     for (int k = 0; k < 3; k++) impulse[k] += perp_ipc_normal(ipc, touch) / h * touch->n[k];
   }
-  for (int i = 0; i < ipc->n_grip; i++) {
-    double *impulse = scheme->impulse + 3 * ipc_place_of(ipc, n, ipc->grip[i].contact.id);
-    for (int k = 0; k < 3; k++) impulse[k] += ipc->grip[i].force[k] / h;
+  for (int grip = 0; grip < ipc->n_grip; grip++) {
+    double *impulse = scheme->impulse + 3 * ipc_place_of(ipc, n, ipc->grip[grip].contact.id);
+    for (int k = 0; k < 3; k++) impulse[k] += ipc->grip[grip].force[k] / h;
   }
   scheme->found = ipc->contact;
   scheme->n_contacts = n;
@@ -439,9 +442,10 @@ static perp_status ipc_restart(perp_ctx *ctx, void *ws, double t, const double *
   ipc->s.known = true;
   PERP_TRY(ipc_broad(ipc, ipc->dhat));
   for (int pair = 0; pair < ipc->broad.n_pairs; pair++) {
-    const int a = ipc->broad.pair[pair].a, b = ipc->broad.pair[pair].b;
+    const int shape = ipc->broad.pair[pair].a, b = ipc->broad.pair[pair].b;
     char name[2][PERP_LABEL_MAX];
-    const double d = perp_shape_distance(&ipc->thin, a, &ipc->s.e.pose[ipc->thin.shape[a].body], b,
+    const double d = perp_shape_distance(&ipc->thin, shape,
+                                         &ipc->s.e.pose[ipc->thin.shape[shape].body], b,
                                          &ipc->s.e.pose[ipc->thin.shape[b].body], NULL, NULL, NULL);
     if (d > FARTHER * model->size) continue;
     return PERP_FAIL(
@@ -449,7 +453,7 @@ static perp_status ipc_restart(perp_ctx *ctx, void *ws, double t, const double *
         "formulation ipc: %s and %s have the distance %g m at t = %g s, and it must be "
         "positive; use a scene with a gap, or ipc:inset=%.3g, which makes shapes "
         "thinner",
-        perp_model_label(name[0], "shape", a, model->shape_def[a].name),
+        perp_model_label(name[0], "shape", shape, model->shape_def[shape].name),
         perp_model_label(name[1], "shape", b, model->shape_def[b].name), d, t,
         ceil(ipc->o.inset + 1 - fmin(d, 0) / ipc->dhat));
   }

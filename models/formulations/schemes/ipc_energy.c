@@ -43,12 +43,13 @@ void perp_ipc_evaluate(perp_ipc *ipc, double t, const double *q)
 /* All pairs of shapes that the broad phase has; false: fn said so, or they overlap. */
 bool perp_ipc_pairs(perp_ipc *ipc, perp_ipc_pair_fn *fn, void *user)
 {
-  for (int i = 0; i < ipc->broad.n_pairs && ipc->s.model->n_shapes > 0; i++) {
-    const int a = ipc->broad.pair[i].a, b = ipc->broad.pair[i].b;
+  for (int pair = 0; pair < ipc->broad.n_pairs && ipc->s.model->n_shapes > 0; pair++) {
+    const int shape = ipc->broad.pair[pair].a, b = ipc->broad.pair[pair].b;
     double n[3] = { 0 };
-    const double d = perp_shape_distance(&ipc->thin, a, &ipc->s.e.pose[ipc->thin.shape[a].body], b,
+    const double d = perp_shape_distance(&ipc->thin, shape,
+                                         &ipc->s.e.pose[ipc->thin.shape[shape].body], b,
                                          &ipc->s.e.pose[ipc->thin.shape[b].body], NULL, NULL, n);
-    if (!(d > 0) || !fn(ipc, a, b, d, n, user)) return false;
+    if (!(d > 0) || !fn(ipc, shape, b, d, n, user)) return false;
   }
   return true;
 }
@@ -365,9 +366,9 @@ static void ipc_columns(perp_ipc *ipc, int b)
     for (int k = blocks->tptr[b]; k < blocks->tptr[b + 1]; k++) {
       const int sub = blocks->tsub[k], first = blocks->cptr[blocks->jgrp[sub]],
                 rows = blocks->cptr[blocks->jgrp[sub] + 1] - first;
-      for (int r = 0; r < rows; r++)
-        perp_sparse_lu_add(&ipc->lu, model->nv + first + r,
-                           blocks->J[blocks->joff[sub] + r + rows * c]);
+      for (int row = 0; row < rows; row++)
+        perp_sparse_lu_add(&ipc->lu, model->nv + first + row,
+                           blocks->J[blocks->joff[sub] + row + rows * c]);
     }
     perp_sparse_lu_column(&ipc->lu);
   }
@@ -385,12 +386,12 @@ bool perp_ipc_solve(perp_ipc *ipc)
                                              2 * (size_t)model->pattern.nnz_J + (size_t)model->m);
   if (ipc->s.status != PERP_OK) return false;
   for (int b = 0; b < model->n_bodies; b++) ipc->head[b] = -1;
-  for (int i = 0; i < couplings; i++)
+  for (int coupling = 0; coupling < couplings; coupling++)
     for (int side = 0; side < 2; side++) {
-      const int *body = ipc_bodies(ipc, i);
+      const int *body = ipc_bodies(ipc, coupling);
       if (body[0] < 0 || body[1] < 0) continue;
-      ipc->next[2 * i + side] = ipc->head[body[side]];
-      ipc->head[body[side]] = 2 * i + side;
+      ipc->next[2 * coupling + side] = ipc->head[body[side]];
+      ipc->head[body[side]] = 2 * coupling + side;
     }
   perp_sparse_lu_begin(&ipc->lu, model->nv + model->m);
   for (int b = 0; b < model->n_bodies; b++) ipc_columns(ipc, b);

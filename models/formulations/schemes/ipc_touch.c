@@ -362,16 +362,16 @@ void perp_ipc_hessian(const perp_ipc_touch *touch, const perp_pose pose[2],
   enum { N = PERP_IPC_DOFS };
   double U[3 * N], r[2][3], TU[2][N], m[2][N] = { { 0 } }, S[2][2] = { { 0 } };
   ipc_levers(touch, pose, U, r);
-  const int k = touch->slides;
+  const int slide = touch->slides;
   const double *n = touch->n, D = touch->core;
-  const double tt = k > 0 ? perp_dot(3, touch->t[0], touch->t[0]) : 0;
-  if (k == 1) S[0][0] = 1 / tt;
-  if (k == 2) {
+  const double tt = slide > 0 ? perp_dot(3, touch->t[0], touch->t[0]) : 0;
+  if (slide == 1) S[0][0] = 1 / tt;
+  if (slide == 2) {
     const double uu = perp_dot(3, touch->t[1], touch->t[1]),
                  tu = perp_dot(3, touch->t[0], touch->t[1]), det = tt * uu - tu * tu;
     S[0][0] = uu / det, S[1][1] = tt / det, S[0][1] = S[1][0] = -tu / det;
   }
-  for (int l = 0; l < k; l++) {
+  for (int l = 0; l < slide; l++) {
     double lever[3];
     for (int i = 0; i < N; i++) TU[l][i] = perp_dot(3, touch->t[l], U + 3 * i);
     perp_cross(touch->t[l], n, lever);
@@ -381,8 +381,8 @@ void perp_ipc_hessian(const perp_ipc_touch *touch, const perp_pose pose[2],
     for (int i = 0; i < N; i++) {
       const double *x = U + 3 * i, *y = U + 3 * j;
       double sum = (perp_dot(3, x, y) - perp_dot(3, n, x) * perp_dot(3, n, y)) / D;
-      for (int l = 0; l < k; l++)
-        for (int c = 0; c < k; c++)
+      for (int l = 0; l < slide; l++)
+        for (int c = 0; c < slide; c++)
           sum -= S[l][c] * (TU[l][i] * TU[c][j] / D + TU[l][i] * m[c][j] + m[l][i] * TU[c][j] +
                             D * m[l][i] * m[c][j]);
       H[i + N * j] = sum;

@@ -105,8 +105,8 @@ static void scheme_accept(perp_scheme *scheme, double end)
   scheme->assembly_s += scheme_now(scheme) - start;
   scheme->known = true;
   scheme->drift = 0;
-  for (int i = 0; i < model->m; i++)
-    if (!perp_row_springs(model, i)) scheme->drift = fmax(scheme->drift, fabs(scheme->e.C[i]));
+  for (int row = 0; row < model->m; row++)
+    if (!perp_row_springs(model, row)) scheme->drift = fmax(scheme->drift, fabs(scheme->e.C[row]));
 }
 
 perp_status perp_scheme_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
@@ -219,8 +219,8 @@ void perp_scheme_bias(perp_scheme *scheme, double h, perp_scheme_feedback *feedb
 
 void perp_scheme_warm(perp_scheme *scheme, double *v)
 {
-  for (int i = 0; i < scheme->n; i++)
-    if (scheme->row[i].p != 0) perp_scheme_push(scheme, &scheme->row[i], scheme->row[i].p, v);
+  for (int row = 0; row < scheme->n; row++)
+    if (scheme->row[row].p != 0) perp_scheme_push(scheme, &scheme->row[row], scheme->row[row].p, v);
 }
 
 static void scheme_solve(const perp_scheme *scheme, perp_scheme_row *row, double *v)

@@ -96,23 +96,23 @@ static void scheme_motor(const perp_scheme *scheme, int i, double t, double h, d
 }
 
 /* The row of a slot, sign and all; false: there is none. */
-static bool scheme_drive(const perp_scheme *scheme, int i, int slot, double t, double h,
+static bool scheme_drive(const perp_scheme *scheme, int drive, int slot, double t, double h,
                          perp_scheme_row *row)
 {
   const perp_model *model = scheme->model;
-  const perp_drive_def *def = &model->drive_def[i];
+  const perp_drive_def *def = &model->drive_def[drive];
   const bool locked = def->lower == def->upper;
   if (slot == MOTOR && !(def->max_force > 0)) return false;
   if (slot == LOWER && def->lower == -HUGE_VAL) return false;
   if (slot == UPPER && (def->upper == HUGE_VAL || locked)) return false;
-  row->body[0] = model->drive[i].a;
-  row->body[1] = model->drive[i].b;
+  row->body[0] = model->drive[drive].a;
+  row->body[1] = model->drive[drive].b;
   memset(row->J, 0, sizeof row->J);
-  const double x = perp_drive_row(model, &scheme->e, i, row->J[0], row->J[1]);
+  const double x = perp_drive_row(model, &scheme->e, drive, row->J[0], row->J[1]);
   row->own = row->given = 0;
   if (slot == MOTOR) {
     row->kind = PERP_SCHEME_OWN;
-    scheme_motor(scheme, i, t, h, x, row);
+    scheme_motor(scheme, drive, t, h, x, row);
   } else {
     row->kind = locked ? PERP_SCHEME_JOINT : PERP_SCHEME_LIMIT;
     row->C = slot == LOWER ? x - def->lower : def->upper - x;
@@ -225,12 +225,12 @@ static const perp_scheme_memory *scheme_recall(const perp_scheme *scheme, uint64
   return *at < scheme->n_memory && scheme->memory[*at].id == id ? &scheme->memory[*at] : NULL;
 }
 
-static void scheme_contact(perp_scheme *scheme, int i, double t_end, double scale,
+static void scheme_contact(perp_scheme *scheme, int found, double t_end, double scale,
                            const perp_scheme_memory *before)
 {
   const int dim = scheme->model->dim;
-  const perp_contact *x = &scheme->found[i];
-  perp_scheme_contact *c = &scheme->contact[i];
+  const perp_contact *x = &scheme->found[found];
+  perp_scheme_contact *c = &scheme->contact[found];
   double middle[3], u[3], belt[3] = { 0 };
   perp_contact_middle(x, middle);
   c->row = scheme->n;
@@ -371,10 +371,10 @@ void perp_scheme_refresh(perp_scheme *scheme, double t, double h)
   for (int joint = 0; joint < model->n_joints; joint++)
     for (int k = 0; k < scheme->e.blocks.cptr[joint + 1] - scheme->e.blocks.cptr[joint]; k++)
       scheme_joint(scheme, joint, k, h, &scheme->row[at++]);
-  for (int i = 0; i < scheme->n_contacts && model->dim == 3; i++)
+  for (int contact = 0; contact < scheme->n_contacts && model->dim == 3; contact++)
     for (int k = 0; k < 3; k++)
-      scheme_direction(scheme, &scheme->contact[i], scheme->contact[i].d[k],
-                       &scheme->row[scheme->contact[i].row + k]);
+      scheme_direction(scheme, &scheme->contact[contact], scheme->contact[contact].d[k],
+                       &scheme->row[scheme->contact[contact].row + k]);
   if (scheme->timing) scheme->assembly_s += perp_clock_wall() - start;
 }
 

@@ -55,7 +55,7 @@ static perp_reason small_steps_step(perp_scheme *scheme, double t, double whole)
     if (part > 0) perp_scheme_refresh(scheme, t + part * h, h);
     perp_scheme_forces(scheme, t + part * h, h);
     perp_scheme_bias(scheme, h, small_steps_feedback, false);
-    for (int i = 0; i < scheme->n; i++) scheme->row[i].p = 0;
+    for (int row = 0; row < scheme->n; row++) scheme->row[row].p = 0;
     for (int iteration = 0; iteration < opts->iterations; iteration++)
       perp_scheme_sweep(scheme, scheme->v1);
     perp_scheme_move(scheme, h, scheme->v1);

@@ -364,8 +364,8 @@ static double soft_search(soft_constraints *constraints, double h)
     linear += constraints->Md[i] * (constraints->a[i] - constraints->a0[i]);
     quadratic += constraints->Md[i] * constraints->d[i];
   }
-  for (int i = 0; i < scheme->n; i++)
-    constraints->x[i].dw = perp_scheme_speed(scheme, &scheme->row[i], constraints->d);
+  for (int row = 0; row < scheme->n; row++)
+    constraints->x[row].dw = perp_scheme_speed(scheme, &scheme->row[row], constraints->d);
   double lo = 0, hi = 1, at_lo = linear + soft_forces(constraints, h, 0, false);
   double at_hi = linear + quadratic + soft_forces(constraints, h, 1, false);
   if (fabs(at_hi) <= 1e-9 * fabs(at_lo)) return 1;
@@ -398,9 +398,9 @@ static perp_reason soft_newton(soft_constraints *constraints, double h)
   const double least = 16 * DBL_EPSILON * perp_worst(nv, constraints->Md) /
                        (h * constraints->o.tol);
   for (int k = 0; k < SOFT_NEWTON; k++) {
-    for (int i = 0; i < scheme->n; i++)
-      constraints->x[i].w = perp_scheme_speed(scheme, &scheme->row[i], constraints->a) -
-                            constraints->x[i].aref;
+    for (int row = 0; row < scheme->n; row++)
+      constraints->x[row].w = perp_scheme_speed(scheme, &scheme->row[row], constraints->a) -
+                              constraints->x[row].aref;
     soft_hessian(constraints, h);
     const double largest = fmax(soft_gradient(constraints), least),
                  g = perp_worst(nv, constraints->g);
@@ -462,8 +462,8 @@ static perp_reason soft_constraints_step(perp_scheme *scheme, double t, double h
   }
   if (reason < 0) return reason;
   for (int i = 0; i < nv; i++) scheme->v1[i] = scheme->v[i] + h * constraints->a[i];
-  for (int i = 0; i < scheme->n; i++)
-    scheme->row[i].p = scheme->row[i].total = h * constraints->x[i].f;
+  for (int row = 0; row < scheme->n; row++)
+    scheme->row[row].p = scheme->row[row].total = h * constraints->x[row].f;
   for (int contact = 0; contact < scheme->n_contacts; contact++)
     scheme->contact[contact].slides = soft_slides(constraints, &scheme->contact[contact]);
   perp_scheme_move(scheme, h, scheme->v1);

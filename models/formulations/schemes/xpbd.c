@@ -112,12 +112,12 @@ static void xpbd_tangents(perp_scheme *scheme, const perp_scheme_contact *contac
 }
 
 /* (26), (27): friction that sticks, where it is within the cone of mu */
-static void xpbd_sticks(perp_scheme *scheme, int i)
+static void xpbd_sticks(perp_scheme *scheme, int found)
 {
-  const perp_scheme_contact *contact = &scheme->contact[i];
+  const perp_scheme_contact *contact = &scheme->contact[found];
   double u[2], p[2] = { 0 };
   const double A = xpbd_slip(scheme, contact, u),
-               bound = scheme->found[i].mu * scheme->row[contact->row].p;
+               bound = scheme->found[found].mu * scheme->row[contact->row].p;
   if (!(A > 0)) return;
   for (int k = 1; k < scheme->model->dim; k++)
     p[k - 1] = scheme->row[contact->row + k].p - u[k - 1] / A;
@@ -125,12 +125,12 @@ static void xpbd_sticks(perp_scheme *scheme, int i)
 }
 
 /* (30): friction that slides, mu_dynamic lambda_n at most */
-static void xpbd_slides(perp_scheme *scheme, int i)
+static void xpbd_slides(perp_scheme *scheme, int found)
 {
-  const perp_scheme_contact *contact = &scheme->contact[i];
+  const perp_scheme_contact *contact = &scheme->contact[found];
   double u[2], p[2] = { 0 };
   const double A = xpbd_slip(scheme, contact, u), size = hypot(u[0], u[1]);
-  const double most = scheme->found[i].mu_dynamic * scheme->row[contact->row].p;
+  const double most = scheme->found[found].mu_dynamic * scheme->row[contact->row].p;
   if (!(A > 0) || !(size > 0)) return;
   const double brake = fmin(most / size, 1 / A);
   for (int k = 1; k < scheme->model->dim; k++)
@@ -156,9 +156,9 @@ static perp_reason xpbd_substep(xpbd *work, double t, double h)
 {
   perp_scheme *scheme = &work->s;
   memcpy(work->q, scheme->q1, (size_t)scheme->model->nq * sizeof *work->q);
-  for (int i = 0; i < scheme->n; i++) {
-    scheme->row[i].p = 0;
-    if (scheme->row[i].kind == PERP_SCHEME_OWN) scheme->row[i].start = scheme->row[i].given;
+  for (int row = 0; row < scheme->n; row++) {
+    scheme->row[row].p = 0;
+    if (scheme->row[row].kind == PERP_SCHEME_OWN) scheme->row[row].start = scheme->row[row].given;
   }
   perp_scheme_forces(scheme, t, h);
   memcpy(work->v, scheme->v1, (size_t)scheme->model->nv * sizeof *work->v);

@@ -98,12 +98,12 @@ void perp_midpoint_velocity(const perp_model *model, const perp_pose *pose,
 void perp_midpoint_recall(perp_midpoint *midpoint)
 {
   int at = 0;
-  for (int i = 0; i < midpoint->n; i++) {
-    while (at < midpoint->n_memory && midpoint->memory[at].id < midpoint->contact[i].id) at++;
-    midpoint->known[i] = at < midpoint->n_memory &&
-                                 midpoint->memory[at].id == midpoint->contact[i].id
-                             ? &midpoint->memory[at]
-                             : NULL;
+  for (int contact = 0; contact < midpoint->n; contact++) {
+    while (at < midpoint->n_memory && midpoint->memory[at].id < midpoint->contact[contact].id) at++;
+    midpoint->known[contact] = at < midpoint->n_memory &&
+                                       midpoint->memory[at].id == midpoint->contact[contact].id
+                                   ? &midpoint->memory[at]
+                                   : NULL;
   }
 }
 
@@ -129,17 +129,17 @@ double perp_midpoint_sliding(const perp_midpoint *s, int i, double u[3], double 
 int perp_midpoint_pair(const perp_midpoint *midpoint, int first, double *used)
 {
   double normal = 0, along[3] = { 0 };
-  int i = first;
-  for (; i < midpoint->n && perp_contact_pair(midpoint->contact[i].id) ==
-                                perp_contact_pair(midpoint->contact[first].id);
-       i++) {
-    const double *P = midpoint->impulse + 3 * (size_t)i, *n = midpoint->contact[i].n,
+  int contact = first;
+  for (; contact < midpoint->n && perp_contact_pair(midpoint->contact[contact].id) ==
+                                      perp_contact_pair(midpoint->contact[first].id);
+       contact++) {
+    const double *P = midpoint->impulse + 3 * (size_t)contact, *n = midpoint->contact[contact].n,
                  pressed = perp_dot(3, P, n);
-    normal += midpoint->contact[i].mu * pressed;
+    normal += midpoint->contact[contact].mu * pressed;
     for (int j = 0; j < 3; j++) along[j] += P[j] - pressed * n[j];
   }
   *used = normal > 0 ? sqrt(perp_dot(3, along, along)) / normal : 0;
-  return i;
+  return contact;
 }
 
 double perp_midpoint_rate(const perp_midpoint *s, const perp_midpoint_memory *m, double used)
@@ -159,19 +159,19 @@ void perp_midpoint_remember(perp_midpoint *midpoint)
 {
   int n = 0;
   double used = 0;
-  for (int i = 0, end = 0; i < midpoint->n; i++) {
-    const double *P = midpoint->impulse + 3 * (size_t)i;
+  for (int contact = 0, end = 0; contact < midpoint->n; contact++) {
+    const double *P = midpoint->impulse + 3 * (size_t)contact;
     perp_midpoint_memory *memory = &midpoint->next[n];
     double u[3], left;
-    if (i >= end) end = perp_midpoint_pair(midpoint, i, &used);
-    if (!midpoint->kept[i] || !(perp_dot(3, P, midpoint->contact[i].n) > 0)) continue;
-    *memory = (perp_midpoint_memory){ .id = midpoint->contact[i].id, .h = midpoint->h };
+    if (contact >= end) end = perp_midpoint_pair(midpoint, contact, &used);
+    if (!midpoint->kept[contact] || !(perp_dot(3, P, midpoint->contact[contact].n) > 0)) continue;
+    *memory = (perp_midpoint_memory){ .id = midpoint->contact[contact].id, .h = midpoint->h };
     for (int j = 0; j < 3; j++) memory->force[j] = P[j] / midpoint->h;
-    if (midpoint->contact[i].mu != midpoint->contact[i].mu_dynamic) {
-      memory->slides = perp_midpoint_sliding(midpoint, i, u, &left) > left;
+    if (midpoint->contact[contact].mu != midpoint->contact[contact].mu_dynamic) {
+      memory->slides = perp_midpoint_sliding(midpoint, contact, u, &left) > left;
       memory->used = used;
-      memory->rate = perp_midpoint_rate(midpoint, midpoint->known[i], used);
-      if (midpoint->known[i] != NULL && midpoint->known[i]->slides && !memory->slides)
+      memory->rate = perp_midpoint_rate(midpoint, midpoint->known[contact], used);
+      if (midpoint->known[contact] != NULL && midpoint->known[contact]->slides && !memory->slides)
         memory->h = 0; /* it was another law */
     }
     n++;
@@ -206,8 +206,8 @@ static void midpoint_law(void *user, const perp_contact *x, double h, const doub
 
 static bool midpoint_closes(const perp_midpoint *midpoint, uint64_t id)
 {
-  for (int i = 0; i < midpoint->n_closing; i++)
-    if (midpoint->closing[i].contact.id == id) return true;
+  for (int closing = 0; closing < midpoint->n_closing; closing++)
+    if (midpoint->closing[closing].contact.id == id) return true;
   return false;
 }
 

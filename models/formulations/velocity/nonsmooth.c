@@ -70,11 +70,11 @@ static perp_status nonsmooth_reserve(perp_ctx *ctx, perp_nonsmooth *ns, int n)
 static void nonsmooth_remember(perp_nonsmooth *ns)
 {
   ns->n_memory = 0;
-  for (int i = 0; i < ns->n; i++) {
-    if (!ns->kept[i]) continue;
+  for (int contact = 0; contact < ns->n; contact++) {
+    if (!ns->kept[contact]) continue;
     perp_nonsmooth_memory *memory = &ns->memory[ns->n_memory++];
-    *memory = (perp_nonsmooth_memory){ .id = ns->contact[i].id, .slip = ns->slip[i] };
-    memcpy(memory->impulse, ns->impulse + 3 * (size_t)i, sizeof memory->impulse);
+    *memory = (perp_nonsmooth_memory){ .id = ns->contact[contact].id, .slip = ns->slip[contact] };
+    memcpy(memory->impulse, ns->impulse + 3 * (size_t)contact, sizeof memory->impulse);
   }
 }
 

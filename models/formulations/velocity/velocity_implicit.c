@@ -143,8 +143,8 @@ static void velocity_implicit_prepare(perp_stepping *stepping, double h, const d
   if (work->n == 0) return;
   perp_constrained_rate(&stepping->k, v, work->rate);
   perp_joints_bias(model, stepping->k.e, v, work->bias);
-  for (int i = 0; i < work->n; i++) {
-    const lifted *l = &work->element[i];
+  for (int element = 0; element < work->n; element++) {
+    const lifted *l = &work->element[element];
     if (l->force->kind == PERP_FORCE_DRAG) {
       const double *va = v + model->nvb * l->force->a, speed = sqrt(perp_dot(model->dim, va, va));
       const int row = model->joint[l->across].row;

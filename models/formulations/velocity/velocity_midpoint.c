@@ -339,16 +339,16 @@ static bool midpoint_correct_once(perp_midpoint *s, double t, double h)
 static bool midpoint_turned_back(const perp_midpoint *midpoint)
 {
   const perp_model *model = midpoint->step.k.model;
-  for (int i = 0; i < midpoint->n; i++) {
-    const double *curve = midpoint->curve + 3 * (size_t)i;
+  for (int contact = 0; contact < midpoint->n; contact++) {
+    const double *curve = midpoint->curve + 3 * (size_t)contact;
     double u[3], end[3];
-    if (memcmp(curve, midpoint->ahead + 3 * (size_t)i, 3 * sizeof *curve) == 0) continue;
-    perp_midpoint_velocity(model, midpoint->step.k.e->pose, &midpoint->contact[i], midpoint->step.v,
-                           u);
-    perp_midpoint_velocity(model, midpoint->step.k.e->pose, &midpoint->contact[i],
+    if (memcmp(curve, midpoint->ahead + 3 * (size_t)contact, 3 * sizeof *curve) == 0) continue;
+    perp_midpoint_velocity(model, midpoint->step.k.e->pose, &midpoint->contact[contact],
+                           midpoint->step.v, u);
+    perp_midpoint_velocity(model, midpoint->step.k.e->pose, &midpoint->contact[contact],
                            midpoint->step.v1, end);
     for (int l = 0; l < 3; l++) end[l] += curve[l];
-    midpoint_along(&midpoint->contact[i], u);
+    midpoint_along(&midpoint->contact[contact], u);
     if (perp_dot(3, u, end) < 0) return true;
   }
   return false;

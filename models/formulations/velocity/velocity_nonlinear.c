@@ -119,10 +119,10 @@ static bool velocity_nonlinear_find(workspace *work, double h)
     system->reason = PERP_NOT_FINITE;
     return false;
   }
-  for (int i = 0; i < work->n; i++) {
-    memory *last = &work->memory[i];
-    *last = (memory){ .id = work->contact[i].id, .slip = work->slip[i] };
-    memcpy(last->impulse, work->impulse + 3 * (size_t)i, sizeof last->impulse);
+  for (int contact = 0; contact < work->n; contact++) {
+    memory *last = &work->memory[contact];
+    *last = (memory){ .id = work->contact[contact].id, .slip = work->slip[contact] };
+    memcpy(last->impulse, work->impulse + 3 * (size_t)contact, sizeof last->impulse);
   }
   work->n_memory = work->n;
   work->n = 0;
@@ -134,13 +134,14 @@ static bool velocity_nonlinear_find(workspace *work, double h)
   work->collision_s += perp_constrained_clock(system) - start;
   if (system->status != PERP_OK) return false;
   work->n = n;
-  for (int i = 0, j = 0; i < n; i++) {
-    memset(work->impulse + 3 * (size_t)i, 0, 3 * sizeof *work->impulse);
-    work->slip[i] = 0;
-    while (j < work->n_memory && work->memory[j].id < work->contact[i].id) j++;
-    if (j == work->n_memory || work->memory[j].id != work->contact[i].id) continue;
-    memcpy(work->impulse + 3 * (size_t)i, work->memory[j].impulse, sizeof work->memory[j].impulse);
-    work->slip[i] = work->memory[j].slip;
+  for (int contact = 0, j = 0; contact < n; contact++) {
+    memset(work->impulse + 3 * (size_t)contact, 0, 3 * sizeof *work->impulse);
+    work->slip[contact] = 0;
+    while (j < work->n_memory && work->memory[j].id < work->contact[contact].id) j++;
+    if (j == work->n_memory || work->memory[j].id != work->contact[contact].id) continue;
+    memcpy(work->impulse + 3 * (size_t)contact, work->memory[j].impulse,
+           sizeof work->memory[j].impulse);
+    work->slip[contact] = work->memory[j].slip;
   }
   return true;
 }

@@ -117,12 +117,13 @@ static perp_status cradle_judge(perp_ctx *ctx, perp_scene *scene, const struct c
 static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct cradle_opts *chosen = opts;
-  const int n = chosen->balls, k = chosen->moving;
-  if (k >= n)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "cradle: moving = %d must be below balls = %d", k, n);
+  const int n = chosen->balls, moving = chosen->moving;
+  if (moving >= n)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "cradle: moving = %d must be below balls = %d", moving,
+                     n);
   perp_builder builder = perp_build_begin(ctx, scene, chosen->dim, chosen->gravity, 0, chosen->e);
   for (int i = 0; i < n; i++) {
-    const double angle = i < k ? -chosen->amplitude : 0, x = 2 * chosen->radius * i;
+    const double angle = i < moving ? -chosen->amplitude : 0, x = 2 * chosen->radius * i;
     const double p[3] = { x + chosen->length * sin(angle), 0, -chosen->length * cos(angle) };
     const double hook[3] = { x, 0, 0 };
     perp_joint_def string = { .name = "string",
@@ -144,11 +145,12 @@ static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *sce
                             "closed form: impacts one after the other, elliptic functions", 1e-14,
                             cradle_exact, chosen, sizeof *chosen));
   double x[BALLS_MAX] = { 0 }, mass[BALLS_MAX] = { 0 }, u[BALLS_MAX];
-  for (int i = 0; i < n; i++) mass[i] = 1, u[i] = i < k ? u0 : 0;
+  for (int i = 0; i < n; i++) mass[i] = 1, u[i] = i < moving ? u0 : 0;
   cradle_one_by_one(n, mass, chosen->e, 1, x, u);
   PERP_TRY(cradle_judge(ctx, scene, chosen, "impact.rel.err", u, quarter, u0));
   for (int i = 0; i < n; i++)
-    u[i] = i < k ? u0 * (k - (n - k) * chosen->e) / n : u0 * k * (1 + chosen->e) / n;
+    u[i] = i < moving ? u0 * (moving - (n - moving) * chosen->e) / n
+                      : u0 * moving * (1 + chosen->e) / n;
   return cradle_judge(ctx, scene, chosen, "impact.together.err", u, quarter, u0);
 }
 

@@ -117,8 +117,8 @@ static perp_status build_wall(perp_ctx *ctx, const void *opts, perp_scene *scene
   perp_build_floor(&builder);
   for (int row = 0; row < chosen->rows; row++) {
     double x = 0;
-    for (int c = 0; c < chosen->columns + row % 2; c++) {
-      const bool half = row % 2 == 1 && (c == 0 || c == chosen->columns);
+    for (int column = 0; column < chosen->columns + row % 2; column++) {
+      const bool half = row % 2 == 1 && (column == 0 || column == chosen->columns);
       const double size[3] = { half ? L / 2 : L, height, height };
       const double p[3] = { x + size[0] / 2, 0, (row + 0.5) * height };
       perp_build_box(&builder, NULL, half ? chosen->mass / 2 : chosen->mass, size, p, 0, 0);

@@ -179,12 +179,12 @@ static void andrews_relative(const double *q, const double *v, double *ref)
 
 static perp_status add_bodies(perp_ctx *ctx, perp_model *model, const angles *a, const points *p)
 {
-  for (int i = 0; i < BODIES; i++) {
-    perp_body_def def = { .mass = { .mass = bodies[i].mass }, .angle = a->of[i] };
-    char name[3] = { 'K', (char)('1' + i), 0 };
+  for (int body = 0; body < BODIES; body++) {
+    perp_body_def def = { .mass = { .mass = bodies[body].mass }, .angle = a->of[body] };
+    char name[3] = { 'K', (char)('1' + body), 0 };
     def.name = name;
-    def.mass.inertia[8] = bodies[i].inertia;
-    andrews_at(start_of(p, i), a->of[i], bodies[i].com[0], bodies[i].com[1], def.x);
+    def.mass.inertia[8] = bodies[body].inertia;
+    andrews_at(start_of(p, body), a->of[body], bodies[body].com[0], bodies[body].com[1], def.x);
     PERP_TRY(perp_model_add_body(ctx, model, &def, NULL));
   }
   return PERP_OK;

@@ -83,14 +83,15 @@ static perp_status four_bar_add_joints(perp_ctx *ctx, perp_model *model,
                                        const struct bar_opts *opts)
 {
   const double axis[3] = { 0, 1, 0 };
-  const int N = opts->loops;
-  for (int i = 0; i <= N; i++) {
+  const int loop = opts->loops;
+  for (int i = 0; i <= loop; i++) {
     const double ground[3] = { i * opts->length };
     double tip[3];
     perp_scene_point(opts->dim, (const double[3]){ i * opts->length, 0, opts->length }, tip);
     PERP_TRY(perp_mechanism_join(ctx, model, PERP_JOINT_HINGE, PERP_WORLD, i, ground, axis));
-    if (i > 0) PERP_TRY(perp_mechanism_join(ctx, model, PERP_JOINT_HINGE, i, N + i, tip, axis));
-    if (i < N) PERP_TRY(perp_mechanism_join(ctx, model, PERP_JOINT_HINGE, i, N + 1 + i, tip, axis));
+    if (i > 0) PERP_TRY(perp_mechanism_join(ctx, model, PERP_JOINT_HINGE, i, loop + i, tip, axis));
+    if (i < loop)
+      PERP_TRY(perp_mechanism_join(ctx, model, PERP_JOINT_HINGE, i, loop + 1 + i, tip, axis));
   }
   return PERP_OK;
 }
