@@ -40,8 +40,8 @@ static void answer_json(perp_json *json, const perp_answer *answer)
     const perp_answer_line *line = &answer->line[i];
     perp_json_members(json, "{ for %s, condition %s, unit %s, best: [", line->apart,
                       line->condition, line->cost ? answer->cost_unit : answer->unit);
-    for (int k = 0; k < answer->n_who; k++)
-      if (line->entry[k].best) perp_json_text(json, NULL, answer->who[k]);
+    for (int entry = 0; entry < answer->n_who; entry++)
+      if (line->entry[entry].best) perp_json_text(json, NULL, answer->who[entry]);
     perp_json_members(json, "] of: [");
     for (int k = 0; k < answer->n_who; k++) entry_json(json, answer, line, k);
     perp_json_members(json, "] }");
@@ -90,9 +90,9 @@ void perp_answers_json(const perp_ctx *ctx, perp_results *results, perp_json *js
                     results->study->question, perp_results_left_out(results));
   perp_findings_json(ctx, results, json);
   perp_json_open(json, "answers", '[');
-  for (int i = 0; i < n; i++) {
+  for (int answer = 0; answer < n; answer++) {
     perp_json_open(json, NULL, '{');
-    answer_json(json, &answers[i]);
+    answer_json(json, &answers[answer]);
     perp_json_close(json, '}');
   }
   perp_json_close(json, ']');

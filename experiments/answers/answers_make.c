@@ -20,10 +20,10 @@ static const double equal = 1e-12;    /* of a figure and a limit that is written
 /* ---- what is no difference ---- */
 
 /* Relative scatter of a value: of times, by their rounds. */
-static double answers_noise(const struct answering *answers, int m, int cell)
+static double answers_noise(const struct answering *answers, int metric, int cell)
 {
-  if (!answers->r->study->metric[m].timing) return same / 2;
-  const perp_quartiles quartiles = perp_results_timing(answers->r, cell, m);
+  if (!answers->r->study->metric[metric].timing) return same / 2;
+  const perp_quartiles quartiles = perp_results_timing(answers->r, cell, metric);
   const double wide = quartiles.median > 0 ? (quartiles.q3 - quartiles.q1) / quartiles.median : 0;
   return fmax((quartiles.n < 3 ? same_once : same_time) / 2, wide / 2);
 }
@@ -38,9 +38,9 @@ static bool answers_tied(struct answering *answers, int m, double a, int cell_a,
   return isfinite(a) && isfinite(b) && fabs(a - b) <= tol * fmax(fabs(a), fabs(b));
 }
 
-static bool answers_better(const struct answering *answers, int m, double a, double b)
+static bool answers_better(const struct answering *answers, int metric, double a, double b)
 {
-  return answers->r->study->metric[m].better > 0 ? a > b : a < b;
+  return answers->r->study->metric[metric].better > 0 ? a > b : a < b;
 }
 
 /* ---- comparing ---- */
@@ -58,10 +58,10 @@ static const char *why_none(const struct answering *answers, int facet, int who)
   int count[PERP_CELL_STATUSES + 1] = { 0 }, most = -1;
   const int *cell, n = answers_cells(answers, facet, &cell);
   for (int k = 0; k < n; k++) {
-    const int i = cell[k];
-    if (answers->who[i] == who)
-      count[perp_results_wins(answers->r, i) ? PERP_CELL_STATUSES
-                                             : (int)answers->r->record[i].status]++;
+    const int record = cell[k];
+    if (answers->who[record] == who)
+      count[perp_results_wins(answers->r, record) ? PERP_CELL_STATUSES
+                                                  : (int)answers->r->record[record].status]++;
   }
   for (int s = 0; s <= PERP_CELL_STATUSES; s++)
     if (count[s] > 0 && (most < 0 || count[s] > count[most])) most = s;
@@ -74,10 +74,10 @@ static double figure_that_stands(struct answering *answers, int facet, int who)
   double best = (double)NAN;
   const int *cell, n = answers->at < 0 ? answers_cells(answers, facet, &cell) : 0;
   for (int k = 0; k < n; k++) {
-    const int i = cell[k];
-    if (answers->who[i] != who) continue;
-    const double v = perp_results_value(answers->r, i, answers->metric);
-    if (!perp_cell_whole(answers->r->record[i].status) || isnan(v)) continue;
+    const int record = cell[k];
+    if (answers->who[record] != who) continue;
+    const double v = perp_results_value(answers->r, record, answers->metric);
+    if (!perp_cell_whole(answers->r->record[record].status) || isnan(v)) continue;
     if (isnan(best) || answers_better(answers, answers->metric, v, best)) best = v;
   }
   return best;
@@ -244,10 +244,10 @@ static void keep_line(struct answering *answers)
 {
   const perp_answer_line *line = &answers->a->line[answers->a->n_lines - 1];
   int there = 0, asked = 0;
-  for (int k = 0; k < answers->a->n_who; k++) {
-    const char *why = line->entry[k].why;
-    there += line->entry[k].cell >= 0;
-    asked += line->entry[k].cell >= 0 ||
+  for (int entry = 0; entry < answers->a->n_who; entry++) {
+    const char *why = line->entry[entry].why;
+    there += line->entry[entry].cell >= 0;
+    asked += line->entry[entry].cell >= 0 ||
              (why[0] != '\0' && strcmp(why, "skipped") != 0 && strcmp(why, "unsuited") != 0);
   }
   if (there == 0 || (asked < 2 && answers->a->n_who > 1)) {
@@ -309,11 +309,11 @@ static bool refuted(const struct answering *answers, int cell)
     if (i == cell || !perp_results_wins(answers->r, i) || strcmp(rec->reason, "infeasible") == 0)
       continue;
     bool alike = true;
-    for (int p = 0; p < study->n_params && alike; p++)
-      alike = strcmp(study->kind->params[p].key, "tol") == 0 ||
-              answers_named(answers->q.by, answers->q.n_by, p) ||
-              strcmp(answers->r->plan.cells[i].value[p].text,
-                     answers->r->plan.cells[cell].value[p].text) == 0;
+    for (int param = 0; param < study->n_params && alike; param++)
+      alike = strcmp(study->kind->params[param].key, "tol") == 0 ||
+              answers_named(answers->q.by, answers->q.n_by, param) ||
+              strcmp(answers->r->plan.cells[i].value[param].text,
+                     answers->r->plan.cells[cell].value[param].text) == 0;
     if (alike) return true;
   }
   return false;
@@ -342,13 +342,13 @@ static void count_solved(struct answering *answers, int cell, perp_answer_entry 
 static void answer_most(struct answering *answers)
 {
   const bool facets = answers->q.n_apart > 0 && answers->n_facets > 1;
-  for (int f = -1; f < (facets ? answers->n_facets : 0); f++) {
-    perp_answer_line *line = new_line(answers, f);
+  for (int facet = -1; facet < (facets ? answers->n_facets : 0); facet++) {
+    perp_answer_line *line = new_line(answers, facet);
     for (int k = 0; k < answers->a->n_who; k++)
       line->entry[k] = (perp_answer_entry){
         .value = (double)NAN, .stands = (double)NAN, .cell = -1, .why = ""
       };
-    const int *cell, n = answers_cells(answers, f, &cell);
+    const int *cell, n = answers_cells(answers, facet, &cell);
     for (int k = 0; k < n; k++) count_solved(answers, cell[k], &line->entry[answers->who[cell[k]]]);
     line->value = line->next = (double)NAN;
     for (int k = 0; k < answers->a->n_who; k++)
@@ -413,12 +413,12 @@ static void answer_slope(struct answering *answers)
   for (int facet = 0; facet < answers->n_facets; facet++) {
     perp_answer_line *line = new_line(answers, facet);
     line->value = line->next = (double)NAN;
-    for (int k = 0; k < answers->a->n_who; k++) {
-      perp_answer_entry *entry = &line->entry[k];
+    for (int who = 0; who < answers->a->n_who; who++) {
+      perp_answer_entry *entry = &line->entry[who];
       *entry = (perp_answer_entry){ .stands = (double)NAN,
                                     .cell = -1,
-                                    .why = why_none(answers, facet, k) };
-      entry->value = slope_of(answers, facet, k, &entry->cell);
+                                    .why = why_none(answers, facet, who) };
+      entry->value = slope_of(answers, facet, who, &entry->cell);
       if (isnan(entry->value)) entry->cell = -1;
       if (isnan(entry->value) && strcmp(entry->why, "no figure") == 0) entry->why = "no line";
     }
@@ -432,35 +432,35 @@ static void sort_cells(struct answering *answers)
 {
   perp_results *results = answers->r;
   perp_names who = { 0 }, facet = { 0 };
-  for (int i = 0; i < results->plan.n; i++) {
-    answers->who[i] = answers->facet[i] = -1;
-    if (!answers->in[i]) continue;
+  for (int cell = 0; cell < results->plan.n; cell++) {
+    answers->who[cell] = answers->facet[cell] = -1;
+    if (!answers->in[cell]) continue;
     const int competitors = who.n;
-    answers->who[i] = perp_names_index(
-        &results->pool, &who, answers_label(answers, answers->q.by, answers->q.n_by, i), -1);
+    answers->who[cell] = perp_names_index(
+        &results->pool, &who, answers_label(answers, answers->q.by, answers->q.n_by, cell), -1);
     if (who.n > competitors) {
-      const char *in_words = answers_label_words(answers, answers->q.by, answers->q.n_by, i);
+      const char *in_words = answers_label_words(answers, answers->q.by, answers->q.n_by, cell);
       answers->a->words = perp_pool_grown(&results->pool, answers->a->words, competitors,
                                           sizeof *answers->a->words);
       answers->a->words[competitors] = in_words[0] != '\0' ? in_words : who.text[competitors];
     }
     const int known = facet.n;
-    answers->facet[i] = perp_names_index(
+    answers->facet[cell] = perp_names_index(
         &results->pool, &facet,
-        answers_joined_keys(answers, answers->q.apart, answers->q.n_apart, i), -1);
+        answers_joined_keys(answers, answers->q.apart, answers->q.n_apart, cell), -1);
     if (facet.n > known) {
       answers->example = perp_pool_grown(&results->pool, answers->example, known,
                                          sizeof *answers->example);
-      answers->example[known] = i;
+      answers->example[known] = cell;
     }
   }
   answers->a->who = who.text;
   answers->a->n_who = who.n;
   answers->a->ran = perp_pool_alloc(&results->pool, (size_t)who.n + 1, sizeof(bool));
-  for (int i = 0; i < results->plan.n; i++)
-    if (answers->in[i] && results->record[i].status != PERP_CELL_SKIPPED &&
-        results->record[i].status != PERP_CELL_UNSUITED)
-      answers->a->ran[answers->who[i]] = true;
+  for (int record = 0; record < results->plan.n; record++)
+    if (answers->in[record] && results->record[record].status != PERP_CELL_SKIPPED &&
+        results->record[record].status != PERP_CELL_UNSUITED)
+      answers->a->ran[answers->who[record]] = true;
   answers->n_facets = facet.n;
   answers->first = perp_pool_alloc(&results->pool, (size_t)facet.n + 2, sizeof *answers->first);
   answers->cell = perp_pool_alloc(&results->pool, (size_t)results->plan.n + 1,
@@ -502,10 +502,11 @@ void answers_ask(const perp_ctx *ctx, perp_results *results, const perp_question
   answers.who = perp_pool_alloc(&results->pool, n, sizeof *answers.who);
   answers.facet = perp_pool_alloc(&results->pool, n, sizeof *answers.facet);
   const perp_scope scope = perp_results_scope(ctx, results, false);
-  for (int i = 0; i < results->plan.n; i++) {
-    const perp_cell_status status = results->record[i].status;
-    answers.in[i] = status != PERP_CELL_PLANNED &&
-                    (question->where == NULL || perp_expr_true(question->where, &scope, i));
+  for (int record = 0; record < results->plan.n; record++) {
+    const perp_cell_status status = results->record[record].status;
+    answers.in[record] = status != PERP_CELL_PLANNED &&
+                         (question->where == NULL ||
+                          perp_expr_true(question->where, &scope, record));
   }
   if (answers.q.n_by == 0) answers_default_by(&answers);
   answers_join_tolerances(&answers);

@@ -113,10 +113,11 @@ const char *answers_condition_words(struct answering *answers, int m, double v, 
                           parts_setting(&answers->r->pool, v, metric->unit));
 }
 
-const char *answers_limit(struct answering *answers, int m, double v, bool down)
+const char *answers_limit(struct answering *answers, int metric, double v, bool down)
 {
-  return perp_pool_printf(&answers->r->pool, "%s %s", down ? "to" : "in",
-                          parts_setting(&answers->r->pool, v, answers->r->study->metric[m].unit));
+  return perp_pool_printf(
+      &answers->r->pool, "%s %s", down ? "to" : "in",
+      parts_setting(&answers->r->pool, v, answers->r->study->metric[metric].unit));
 }
 
 /* ---- what cannot be told ---- */
@@ -223,9 +224,9 @@ static bool answers_keys_part(const perp_study *study, int param, perp_kind kind
 static bool answers_keys_vary(const struct answering *answers, int param)
 {
   const char *first = "";
-  for (int i = 0; i < answers->r->plan.n; i++) {
-    const char *at = answers->r->plan.cells[i].value[param].text;
-    if (!answers->in[i] || at[0] == '\0') continue;
+  for (int cell = 0; cell < answers->r->plan.n; cell++) {
+    const char *at = answers->r->plan.cells[cell].value[param].text;
+    if (!answers->in[cell] || at[0] == '\0') continue;
     if (first[0] == '\0')
       first = at;
     else if (strcmp(first, at) != 0)
@@ -313,11 +314,11 @@ static bool answers_keys_differ(struct answering *answers, const perp_study_key 
   perp_names facet = { 0 };
   const char **first = perp_pool_alloc(&answers->r->pool, (size_t)answers->r->plan.n + 1,
                                        sizeof *first);
-  for (int i = 0; i < answers->r->plan.n; i++) {
-    const char *value = answers->r->plan.cells[i].value[param].text;
-    if (!answers->in[i] || value[0] == '\0') continue;
+  for (int cell = 0; cell < answers->r->plan.n; cell++) {
+    const char *value = answers->r->plan.cells[cell].value[param].text;
+    if (!answers->in[cell] || value[0] == '\0') continue;
     const int f = perp_names_index(&answers->r->pool, &facet,
-                                   answers_joined_keys(answers, keys, n, i), -1);
+                                   answers_joined_keys(answers, keys, n, cell), -1);
     if (first[f] == NULL)
       first[f] = value;
     else if (strcmp(first[f], value) != 0)
@@ -329,9 +330,9 @@ static bool answers_keys_differ(struct answering *answers, const perp_study_key 
 static bool answers_keys_one_varies(struct answering *answers, const perp_study_key *key)
 {
   perp_names texts = { 0 };
-  for (int i = 0; i < answers->r->plan.n; i++)
-    if (answers->in[i])
-      perp_names_index(&answers->r->pool, &texts, answers_joined_keys(answers, key, 1, i), -1);
+  for (int cell = 0; cell < answers->r->plan.n; cell++)
+    if (answers->in[cell])
+      perp_names_index(&answers->r->pool, &texts, answers_joined_keys(answers, key, 1, cell), -1);
   return texts.n > 1;
 }
 
@@ -452,15 +453,15 @@ const char *perp_results_left_out(perp_results *results)
   perp_names scenes = { 0 };
   const int scene = perp_kind_param(study->kind, "scene");
   const char *names = "";
-  for (int i = 0; i < results->plan.n; i++) {
-    if (!perp_cell_whole(results->record[i].status)) continue;
+  for (int cell = 0; cell < results->plan.n; cell++) {
+    if (!perp_cell_whole(results->record[cell].status)) continue;
     whole++;
-    if (!isnan(perp_results_value(results, i, m))) continue;
+    if (!isnan(perp_results_value(results, cell, m))) continue;
     without++;
     const int known = scenes.n;
     if (scene >= 0 &&
-        perp_names_index(&results->pool, &scenes, results->plan.cells[i].value[scene].text, -1) ==
-            known &&
+        perp_names_index(&results->pool, &scenes, results->plan.cells[cell].value[scene].text,
+                         -1) == known &&
         known < NAMED)
       names = perp_pool_printf(&results->pool, "%s%s%s", names, known == 0 ? ": " : ", ",
                                scenes.text[known]);

@@ -22,8 +22,9 @@ static bool print_fits(perp_results *results, const perp_answer *answer, int wid
     const perp_answer_line *line = &answer->line[i];
     if (line->condition[0] != '\0') return false;
     size_t w = strlen(line->brief);
-    for (int k = 0; k < answer->n_who; k++) {
-      const size_t n = strlen(perp_answer_entry_text(&results->pool, answer, &line->entry[k])) + 1;
+    for (int entry = 0; entry < answer->n_who; entry++) {
+      const size_t n = strlen(perp_answer_entry_text(&results->pool, answer, &line->entry[entry])) +
+                       1;
       w = n > w ? n : w;
     }
     total += (int)w + 2;
@@ -61,7 +62,8 @@ static int *row_order(perp_results *results, const perp_answer *answer)
 {
   perp_ranked *list = perp_pool_alloc(&results->pool, (size_t)answer->n_who + 1, sizeof *list);
   int *order = perp_pool_alloc(&results->pool, (size_t)answer->n_who + 1, sizeof *order);
-  for (int k = 0; k < answer->n_who; k++) list[k] = (perp_ranked){ k, 0, behind(answer, k), k };
+  for (int who = 0; who < answer->n_who; who++)
+    list[who] = (perp_ranked){ who, 0, behind(answer, who), who };
   if (answer->question->kind != PERP_ASK_SLOPE) perp_ranked_sort(list, answer->n_who);
   for (int k = 0; k < answer->n_who; k++) order[k] = list[k].cell;
   return order;
@@ -113,12 +115,12 @@ static void print_pivot(perp_results *results, const perp_answer *answer, int mo
 static int first_best(const perp_answer *answer, const perp_answer_line *line)
 {
   int first = -1, often = -1;
-  for (int k = 0; k < answer->n_who; k++) {
+  for (int entry = 0; entry < answer->n_who; entry++) {
     int n = 0;
-    for (int i = 0; i < answer->n_lines && line->entry[k].best; i++)
-      n += answer->line[i].entry[k].best;
-    if (!line->entry[k].best || n <= often) continue;
-    first = k;
+    for (int i = 0; i < answer->n_lines && line->entry[entry].best; i++)
+      n += answer->line[i].entry[entry].best;
+    if (!line->entry[entry].best || n <= often) continue;
+    first = entry;
     often = n;
   }
   return first;
@@ -130,11 +132,11 @@ static void lines_shown(const perp_answer *answer, int shown, int *line)
 {
   int often = -1, winner = -1;
   for (int i = 0; i < shown; i++) line[i] = i;
-  for (int k = 0; k < answer->n_who; k++) {
+  for (int entry = 0; entry < answer->n_who; entry++) {
     int n = 0;
-    for (int i = 0; i < answer->n_lines; i++) n += answer->line[i].entry[k].best;
+    for (int i = 0; i < answer->n_lines; i++) n += answer->line[i].entry[entry].best;
     if (n <= often) continue;
-    winner = k;
+    winner = entry;
     often = n;
   }
   int first = 0;
@@ -167,7 +169,7 @@ static int apart_columns(const perp_answer *answer)
 
 static void put_apart(perp_table *table, const char *label, int columns)
 {
-  for (int c = 1; c < columns; c++) {
+  for (int column = 1; column < columns; column++) {
     const char *comma = strstr(label, ", ");
     perp_table_put(table, "%.*s", (int)(comma - label), label);
     label = comma + 2;
@@ -263,12 +265,13 @@ static void print_slopes(perp_results *results, const perp_answer *answer, int m
   perp_table_put(&table, "%s", answer->by);
   perp_table_put(&table, "exponent");
   for (int line = 0; line < answer->n_lines; line++)
-    for (int k = 0; k < answer->n_who; k++) {
-      if (answer->line[line].entry[k].cell < 0 || rows++ >= most) continue;
+    for (int entry = 0; entry < answer->n_who; entry++) {
+      if (answer->line[line].entry[entry].cell < 0 || rows++ >= most) continue;
       put_apart(&table, answer->line[line].brief, apart);
-      perp_table_put(&table, "%s", answer->who[k]);
-      perp_table_put(&table, "%s",
-                     perp_answer_entry_text(&results->pool, answer, &answer->line[line].entry[k]));
+      perp_table_put(&table, "%s", answer->who[entry]);
+      perp_table_put(
+          &table, "%s",
+          perp_answer_entry_text(&results->pool, answer, &answer->line[line].entry[entry]));
     }
   perp_table_print(&table, out);
   perp_table_free(&table);

@@ -75,11 +75,11 @@ static const char *differing_option(struct answering *answers, const perp_study_
 static const char *apart_label(struct answering *answers, int cell, bool all)
 {
   const char *label = "";
-  for (int k = 0; k < answers->q.n_apart; k++) {
-    const char *text = answers_value(answers, &answers->q.apart[k], cell);
-    if (text[0] == '\0' || (!all && answers->key[k].constant)) continue;
+  for (int apart = 0; apart < answers->q.n_apart; apart++) {
+    const char *text = answers_value(answers, &answers->q.apart[apart], cell);
+    if (text[0] == '\0' || (!all && answers->key[apart].constant)) continue;
     label = perp_pool_printf(&answers->r->pool, "%s%s%s %s", label, label[0] ? ", " : "",
-                             answers->q.apart[k].text, text);
+                             answers->q.apart[apart].text, text);
   }
   return label;
 }
@@ -88,10 +88,10 @@ static const char *apart_label(struct answering *answers, int cell, bool all)
 static const char *brief_label(struct answering *answers, int cell)
 {
   const char *label = "";
-  for (int k = 0; k < answers->q.n_apart; k++) {
-    const perp_study_key *key = &answers->q.apart[k];
-    const char *text = answers_value(answers, key, cell), *option = answers->key[k].option;
-    if (text[0] == '\0' || answers->key[k].constant) continue;
+  for (int apart = 0; apart < answers->q.n_apart; apart++) {
+    const perp_study_key *key = &answers->q.apart[apart];
+    const char *text = answers_value(answers, key, cell), *option = answers->key[apart].option;
+    if (text[0] == '\0' || answers->key[apart].constant) continue;
     if (option != NULL) {
       char value[64];
       perp_option_text(answers->ctx, answers->r->study->kind->params[key->param].plugin,
@@ -111,15 +111,15 @@ static const char *names_of(struct answering *answers, const perp_answer_line *l
 {
   const char *text = "";
   int k = 0;
-  for (int i = 0; i < answers->a->n_who; i++) {
-    if (!line->entry[i].best || k++ >= NAMES) continue;
+  for (int entry = 0; entry < answers->a->n_who; entry++) {
+    if (!line->entry[entry].best || k++ >= NAMES) continue;
     const bool last = k == line->n_best;
     text = perp_pool_printf(&answers->r->pool, "%s%s%s", text,
                             k == 1 ? ""
                             : last ? " and "
                                    : ", ",
-                            k > 1 || name == answers->a->who ? name[i]
-                                                             : answers_first_words(answers, i));
+                            k > 1 || name == answers->a->who ? name[entry]
+                                                             : answers_first_words(answers, entry));
   }
   if (line->n_best > NAMES)
     text = perp_pool_printf(&answers->r->pool, "%s and %d others", text, line->n_best - NAMES);
@@ -262,7 +262,7 @@ static void say_many(struct answering *answers)
   perp_answer *answer = answers->a;
   struct tally *tally = perp_pool_alloc(&answers->r->pool, (size_t)answer->n_who, sizeof *tally);
   int n = 0, ties = 0, same = 0, alone = 0;
-  for (int k = 0; k < answer->n_who; k++) tally[k].who = k;
+  for (int who = 0; who < answer->n_who; who++) tally[who].who = who;
   for (int line = 0; line < answer->n_lines; line++) {
     bool equal, sole;
     answers_line_decides(answer, &answer->line[line], &equal, &sole);
@@ -271,7 +271,8 @@ static void say_many(struct answering *answers)
     if ((equal || sole) && answer->n_who > 1) continue;
     n += answer->line[line].n_best > 0;
     ties += answer->line[line].n_best > 1;
-    for (int k = 0; k < answer->n_who; k++) tally[k].n += answer->line[line].entry[k].best;
+    for (int entry = 0; entry < answer->n_who; entry++)
+      tally[entry].n += answer->line[line].entry[entry].best;
   }
   qsort(tally, (size_t)answer->n_who, sizeof *tally, say_more);
   int all = 0;
@@ -360,13 +361,13 @@ static void say_most(struct answering *answers)
                                         say_kind(answers));
     return;
   }
-  for (int i = 0; i < answers->a->n_who; i++)
-    if (all->entry[i].best && k++ < NAMES)
+  for (int who = 0; who < answers->a->n_who; who++)
+    if (all->entry[who].best && k++ < NAMES)
       text = perp_pool_printf(&answers->r->pool, "%s%s%s", text,
                               k == 1             ? ""
                               : k == all->n_best ? " and "
                                                  : ", ",
-                              k > 1 ? answers->a->words[i] : answers_first_words(answers, i));
+                              k > 1 ? answers->a->words[who] : answers_first_words(answers, who));
   if (k > NAMES)
     text = perp_pool_printf(&answers->r->pool, "%s and %d other%s", text, k - NAMES,
                             k == NAMES + 1 ? "" : "s");
@@ -396,18 +397,18 @@ static void say_slopes(struct answering *answers)
   const perp_answer *answer = answers->a;
   const char *text = "";
   int said = 0;
-  for (int k = 0; k < answer->n_who; k++) {
+  for (int entry = 0; entry < answer->n_who; entry++) {
     double lo = HUGE_VAL, hi = -HUGE_VAL;
     for (int line = 0; line < answer->n_lines; line++) {
-      if (answer->line[line].entry[k].cell < 0) continue;
-      lo = fmin(lo, answer->line[line].entry[k].value);
-      hi = fmax(hi, answer->line[line].entry[k].value);
+      if (answer->line[line].entry[entry].cell < 0) continue;
+      lo = fmin(lo, answer->line[line].entry[entry].value);
+      hi = fmax(hi, answer->line[line].entry[entry].value);
     }
     if (hi < lo || said++ >= MOST) continue;
     const bool one = hi - lo < 0.05;
     const char *who = answer->n_who == 1
                           ? ""
-                          : perp_pool_printf(&answers->r->pool, " for %s", answer->words[k]);
+                          : perp_pool_printf(&answers->r->pool, " for %s", answer->words[entry]);
     text = one ? perp_pool_printf(&answers->r->pool, "%s%s%.2f%s", text, said == 1 ? "" : ", ",
                                   (lo + hi) / 2, who)
                : perp_pool_printf(&answers->r->pool, "%s%s%.2f to %.2f%s", text,
@@ -439,10 +440,11 @@ static const char *free_ones(struct answering *answers)
     bool used = strcmp(study->kind->params[param].key, "seed") == 0, varies = false;
     const char *first = NULL;
     for (int k = 0; k < answers->q.n_by; k++) used = used || answers->q.by[k].param == param;
-    for (int k = 0; k < answers->q.n_apart; k++) used = used || answers->q.apart[k].param == param;
-    for (int i = 0; i < answers->r->plan.n && !varies; i++) {
-      const char *at = answers->r->plan.cells[i].value[param].text;
-      if (!answers->in[i] || at[0] == '\0') continue;
+    for (int apart = 0; apart < answers->q.n_apart; apart++)
+      used = used || answers->q.apart[apart].param == param;
+    for (int cell = 0; cell < answers->r->plan.n && !varies; cell++) {
+      const char *at = answers->r->plan.cells[cell].value[param].text;
+      if (!answers->in[cell] || at[0] == '\0') continue;
       varies = first != NULL && strcmp(first, at) != 0;
       first = at;
     }
@@ -467,8 +469,9 @@ static void say_notes(struct answering *answers)
   timing = answers->q.kind == PERP_ASK_BEST &&
            (timing || (answers->at >= 0 && table[answers->at].timing));
   for (int line = 0; line < answer->n_lines; line++)
-    for (int k = 0; k < answer->n_who; k++)
-      floor = floor || (answer->line[line].entry[k].best && answer->line[line].entry[k].floor);
+    for (int entry = 0; entry < answer->n_who; entry++)
+      floor = floor ||
+              (answer->line[line].entry[entry].best && answer->line[line].entry[entry].floor);
   if (floor)
     add(answers, &answer->note,
         perp_pool_printf(
@@ -568,10 +571,11 @@ void answers_say(struct answering *answers)
   answer->asked = asked_text(answers);
   answers->key = perp_pool_alloc(&answers->r->pool, (size_t)answers->q.n_apart + 1,
                                  sizeof *answers->key);
-  for (int k = 0; k < answers->q.n_apart; k++)
-    answers->key[k] = (struct answers_key){ .constant = constant(answers, &answers->q.apart[k]),
-                                            .option = differing_option(answers,
-                                                                       &answers->q.apart[k]) };
+  for (int apart = 0; apart < answers->q.n_apart; apart++)
+    answers->key[apart] = (struct answers_key){
+      .constant = constant(answers, &answers->q.apart[apart]),
+      .option = differing_option(answers, &answers->q.apart[apart])
+    };
   answer->basis = basis_text(answers);
   for (int i = 0; i < answer->n_lines; i++) {
     perp_answer_line *line = &answer->line[i];

@@ -83,11 +83,11 @@ const char *answers_who_words(struct answering *answers, const char *who)
 static const char *words_apart(struct answering *answers, int cell)
 {
   const char *label = "";
-  for (int k = 0; k < answers->q.n_apart; k++) {
-    const perp_study_key *key = &answers->q.apart[k];
+  for (int apart = 0; apart < answers->q.n_apart; apart++) {
+    const perp_study_key *key = &answers->q.apart[apart];
     const char *text = answers_choice_words(answers->ctx, answers->r, key,
                                             answers_value(answers, key, cell));
-    if (text[0] == '\0' || answers->key[k].constant) continue;
+    if (text[0] == '\0' || answers->key[apart].constant) continue;
     label = perp_pool_printf(&answers->r->pool, "%s%s%s", label, label[0] ? ", " : "", text);
   }
   return label;
@@ -157,10 +157,10 @@ void answers_line_decides(const perp_answer *answer, const perp_answer_line *lin
                           bool *sole)
 {
   int there = 0, beaten = 0;
-  for (int k = 0; k < answer->n_who; k++) {
-    there += line->entry[k].cell >= 0;
-    beaten += strcmp(line->entry[k].why, "over budget") == 0 ||
-              strcmp(line->entry[k].why, "not reached") == 0;
+  for (int entry = 0; entry < answer->n_who; entry++) {
+    there += line->entry[entry].cell >= 0;
+    beaten += strcmp(line->entry[entry].why, "over budget") == 0 ||
+              strcmp(line->entry[entry].why, "not reached") == 0;
   }
   *equal = there > 1 && line->n_best == there;
   *sole = there == 1 && beaten == 0;

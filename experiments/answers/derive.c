@@ -57,8 +57,8 @@ static int *sorted_cells(perp_results *results)
   int n = results->plan.n, *order = perp_pool_alloc(&results->pool, (size_t)n, sizeof *order);
   /* the ids are fixed-width hexadecimal: sort (id, index) pairs as texts */
   char(*key)[28] = perp_pool_alloc(&results->pool, (size_t)n, sizeof *key);
-  for (int i = 0; i < n; i++)
-    snprintf(key[i], sizeof key[i], "%s%011d", results->plan.cells[i].id, i);
+  for (int cell = 0; cell < n; cell++)
+    snprintf(key[cell], sizeof key[cell], "%s%011d", results->plan.cells[cell].id, cell);
   qsort(key, (size_t)n, sizeof *key, (int (*)(const void *, const void *))strcmp);
   for (int i = 0; i < n; i++) order[i] = atoi(key[i] + 16);
   return order;
@@ -77,8 +77,8 @@ static int *chosen_metrics(perp_results *results, int *n)
   if (study->metrics.n_record > 0) return list;
   for (int metric = 0; metric < study->n_metrics; metric++) {
     bool any = false;
-    for (int i = 0; i < results->plan.n && !any; i++)
-      any = !isnan(results->record[i].value[metric]);
+    for (int record = 0; record < results->plan.n && !any; record++)
+      any = !isnan(results->record[record].value[metric]);
     if (any && !study->metric[metric].timing) list[(*n)++] = metric;
   }
   return list;
@@ -97,9 +97,9 @@ static void derive_write_cells(const struct tables *tables, FILE *file)
   if (tables->engines) fputs(",resolved", file);
   putc('\n', file);
   for (int row = 0; row < results->plan.n; row++) {
-    int i = tables->order[row];
-    const perp_record *rec = &results->record[i];
-    fprintf(file, "%s,%s", results->plan.cells[i].id, perp_cell_status_names[rec->status]);
+    int cell = tables->order[row];
+    const perp_record *rec = &results->record[cell];
+    fprintf(file, "%s,%s", results->plan.cells[cell].id, perp_cell_status_names[rec->status]);
     csv_text(file, rec->cause);
     csv_text(file, rec->reason);
     csv_real(file, rec->problems);
@@ -109,10 +109,10 @@ static void derive_write_cells(const struct tables *tables, FILE *file)
     fprintf(file, ",%d", rec->partial);
     csv_real(file, rec->reached);
     for (int param = 0; param < study->n_params; param++)
-      csv_text(file, results->plan.cells[i].value[param].text);
+      csv_text(file, results->plan.cells[cell].value[param].text);
     for (int o = 0; o < tables->parts.n; o++) {
       char buf[PERP_TEXT_MAX + 2];
-      perp_results_part(tables->ctx, results, i, tables->parts.text[o], buf, sizeof buf);
+      perp_results_part(tables->ctx, results, cell, tables->parts.text[o], buf, sizeof buf);
       csv_text(file, buf);
     }
     for (int metric = 0; metric < tables->n_metrics; metric++)
@@ -190,14 +190,14 @@ static void write_timing(const struct tables *tables, FILE *file)
       fprintf(file, ",%s.%s", metrics[metric].name, statistics[k]);
   putc('\n', file);
   for (int row = 0; row < results->plan.n; row++) {
-    int i = tables->order[row];
-    const perp_record *rec = &results->record[i];
-    fprintf(file, "%s,%d,%d", results->plan.cells[i].id, rec->rounds, rec->noisy);
+    int cell = tables->order[row];
+    const perp_record *rec = &results->record[cell];
+    fprintf(file, "%s,%d,%d", results->plan.cells[cell].id, rec->rounds, rec->noisy);
     csv_real(file, rec->attempt > 0 ? rec->cpu_s : (double)NAN);
     csv_real(file, rec->attempt > 0 ? rec->wall_s : (double)NAN);
     for (int metric = 0; metric < results->study->n_metrics; metric++) {
       if (!metrics[metric].timing) continue;
-      perp_quartiles quartiles = perp_results_timing(results, i, metric);
+      perp_quartiles quartiles = perp_results_timing(results, cell, metric);
       const double v[] = { quartiles.min, quartiles.q1,  quartiles.median,
                            quartiles.q3,  quartiles.max, quartiles.sd };
       for (int k = 0; k < 6; k++) csv_real(file, v[k]);
@@ -303,8 +303,8 @@ perp_status perp_results_derive(perp_ctx *ctx, perp_results *results)
   struct tables tables = { .ctx = ctx, .r = results, .order = sorted_cells(results) };
   tables.parts = perp_results_part_columns(results);
   tables.metric = chosen_metrics(results, &tables.n_metrics);
-  for (int i = 0; i < results->plan.n; i++)
-    tables.engines |= results->record[i].resolved[0] != '\0';
+  for (int record = 0; record < results->plan.n; record++)
+    tables.engines |= results->record[record].resolved[0] != '\0';
   for (size_t i = 0; i < sizeof files / sizeof *files && status == PERP_OK; i++) {
     perp_out out;
     if (files[i].write == NULL) continue;

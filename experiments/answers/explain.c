@@ -98,10 +98,10 @@ static void fit_add(struct fitting *fit, const int *of, int n)
 static double fit_run(struct fitting *fit, const double *y, int runs)
 {
   double mean = 0, most = 0, rss = 0;
-  for (int i = 0; i < runs; i++) mean += y[i] / runs;
-  for (int i = 0; i < runs; i++) {
-    fit->r[i] = y[i] - mean;
-    most = fmax(most, fabs(fit->r[i]));
+  for (int run = 0; run < runs; run++) mean += y[run] / runs;
+  for (int run = 0; run < runs; run++) {
+    fit->r[run] = y[run] - mean;
+    most = fmax(most, fabs(fit->r[run]));
   }
   for (int sweep = 0; sweep < SWEEPS; sweep++) {
     double change = 0;
@@ -109,20 +109,20 @@ static double fit_run(struct fitting *fit, const double *y, int runs)
       const struct effect *effect = &fit->effect[k];
       memset(fit->sum, 0, (size_t)effect->n * sizeof *fit->sum);
       memset(fit->count, 0, (size_t)effect->n * sizeof *fit->count);
-      for (int i = 0; i < runs; i++) {
-        fit->sum[effect->of[i]] += fit->r[i];
-        fit->count[effect->of[i]]++;
+      for (int run = 0; run < runs; run++) {
+        fit->sum[effect->of[run]] += fit->r[run];
+        fit->count[effect->of[run]]++;
       }
       for (int g = 0; g < effect->n; g++) {
         if (fit->count[g] > 0) fit->sum[g] /= fit->count[g];
         change = fmax(change, fabs(fit->sum[g]));
         if (fit->mean[k] != NULL) fit->mean[k][g] += fit->sum[g];
       }
-      for (int i = 0; i < runs; i++) fit->r[i] -= fit->sum[effect->of[i]];
+      for (int run = 0; run < runs; run++) fit->r[run] -= fit->sum[effect->of[run]];
     }
     if (change <= straight * most) break;
   }
-  for (int i = 0; i < runs; i++) rss += fit->r[i] * fit->r[i];
+  for (int run = 0; run < runs; run++) rss += fit->r[run] * fit->r[run];
   return rss;
 }
 
@@ -153,9 +153,9 @@ static double fit_factors(struct fitting *fit, int skip)
 }
 
 /* The combinations of two factors as groups; `of` [runs] out.  Their number. */
-static int pair_groups(const answers_explained *explained, int a, int b, int *of, bool *there)
+static int pair_groups(const answers_explained *explained, int factor, int b, int *of, bool *there)
 {
-  const answers_factor *fa = &explained->factor[a], *fb = &explained->factor[b];
+  const answers_factor *fa = &explained->factor[factor], *fb = &explained->factor[b];
   int n = 0;
   memset(there, 0, (size_t)(fa->n * fb->n) * sizeof *there);
   for (int i = 0; i < explained->n; i++) {
@@ -194,7 +194,7 @@ static void explain_terms(struct answering *answers, answers_explained *explaine
   for (int i = 0; i < explained->n; i++)
     total += (explained->y[i] - mean) * (explained->y[i] - mean);
   int freedom = explained->n - 1;
-  for (int k = 0; k < n; k++) freedom -= explained->factor[k].n - 1;
+  for (int factor = 0; factor < n; factor++) freedom -= explained->factor[factor].n - 1;
   explained->term = perp_pool_alloc(&answers->r->pool, (size_t)(n * n) + 1,
                                     sizeof *explained->term);
   if (!(blocks > 1e-20 * (1 + total))) return; /* nothing to explain */
@@ -221,11 +221,11 @@ static void explain_terms(struct answering *answers, answers_explained *explaine
       rest = left;
       free_rest = freedom - parameters;
     }
-  for (int k = 0; k < n; k++) {
-    if (explained->factor[k].block) continue;
-    const double gained = fmax(0, fit_factors(&fit, k) - all);
+  for (int factor = 0; factor < n; factor++) {
+    if (explained->factor[factor].block) continue;
+    const double gained = fmax(0, fit_factors(&fit, factor) - all);
     explained->term[explained->n_terms++] = (answers_term){
-      k, -1, gained / blocks, real(gained, explained->factor[k].n - 1, rest, free_rest, n)
+      factor, -1, gained / blocks, real(gained, explained->factor[factor].n - 1, rest, free_rest, n)
     };
     explained->n_main++;
   }
@@ -248,8 +248,8 @@ double *answers_pair_means(struct answering *answers, const answers_explained *e
   fit_add(&fit, of, groups);
   fit.mean[fit.n - 1] = mean;
   fit_run(&fit, explained->y, explained->n);
-  for (int g = 0; g < groups; g++)
-    if (!there[g]) mean[g] = (double)NAN;
+  for (int group = 0; group < groups; group++)
+    if (!there[group]) mean[group] = (double)NAN;
   return mean;
 }
 

@@ -28,9 +28,9 @@ static const char *percent(struct writing *writing, double share)
   return perp_pool_printf(writing->pool, share < 0.0095 ? "%.1f %%" : "%.0f %%", 100 * share);
 }
 
-static const char *metric_words(struct writing *writing, int m)
+static const char *metric_words(struct writing *writing, int metric)
 {
-  return findings_metric(writing, writing->r->study->metric[m].name);
+  return findings_metric(writing, writing->r->study->metric[metric].name);
 }
 
 static const char *factor_words(const struct writing *writing, const answers_factor *factor)
@@ -89,8 +89,8 @@ static const char *pair_words(struct writing *writing, const answers_explained *
 /* The largest term of those from .. to - 1 that is no chance; NULL: none. */
 static const answers_term *largest_real(const answers_explained *explained, int from, int to)
 {
-  for (int k = from; k < to; k++)
-    if (explained->term[k].real) return &explained->term[k];
+  for (int term = from; term < to; term++)
+    if (explained->term[term].real) return &explained->term[term];
   return NULL;
 }
 
@@ -227,12 +227,12 @@ struct turn {
   double by_first, by_second;                   /* decades */
 };
 
-static void turn_of(struct writing *writing, const answers_explained *explained, int a, int b,
+static void turn_of(struct writing *writing, const answers_explained *explained, int factor, int b,
                     struct turn *most)
 {
-  const int na = explained->factor[a].n, nb = explained->factor[b].n;
+  const int na = explained->factor[factor].n, nb = explained->factor[b].n;
   const double sign = writing->r->study->metric[explained->metric].better > 0 ? -1 : 1;
-  const double *mean = answers_pair_means(&writing->a, explained, a, b);
+  const double *mean = answers_pair_means(&writing->a, explained, factor, b);
   int *best = perp_pool_alloc(writing->pool, (size_t)nb, sizeof *best);
   for (int k = 0; k < nb; k++) {
     best[k] = -1;
@@ -248,7 +248,7 @@ static void turn_of(struct writing *writing, const answers_explained *explained,
       const double first = sign * (mean[j * nb + k] - mean[i * nb + k]),
                    second = sign * (mean[i * nb + l] - mean[j * nb + l]);
       if (fmin(first, second) > fmin(most->by_first, most->by_second))
-        *most = (struct turn){ a, b, i, j, k, l, first, second };
+        *most = (struct turn){ factor, b, i, j, k, l, first, second };
     }
 }
 
@@ -340,10 +340,11 @@ static const char *failures_far(struct writing *writing)
   const int m = perp_results_metric(writing->r, writing->r->study->metrics.primary);
   const perp_metric *metric = &writing->r->study->metric[m];
   double ranked = 0, most = 0;
-  for (int i = 0; i < writing->r->plan.n && metric->better < 0; i++) {
-    const double v = fabs(perp_results_value(writing->r, i, m));
-    double *of = perp_results_wins(writing->r, i) ? &ranked
-                 : perp_cell_whole(writing->r->record[i].status) && failed(&writing->r->record[i])
+  for (int cell = 0; cell < writing->r->plan.n && metric->better < 0; cell++) {
+    const double v = fabs(perp_results_value(writing->r, cell, m));
+    double *of = perp_results_wins(writing->r, cell) ? &ranked
+                 : perp_cell_whole(writing->r->record[cell].status) &&
+                         failed(&writing->r->record[cell])
                      ? &most
                      : NULL;
     if (of != NULL && isfinite(v)) *of = fmax(*of, v);
@@ -363,17 +364,17 @@ static void found_failures(struct writing *writing)
       failures = 0, count[PERP_CELL_STATUSES] = { 0 };
   perp_tally causes = { 0 };
   explained.cell = cell;
-  for (int i = 0; i < results->plan.n; i++) {
-    const perp_record *record = &results->record[i];
+  for (int thing = 0; thing < results->plan.n; thing++) {
+    const perp_record *record = &results->record[thing];
     if (record->status == PERP_CELL_PLANNED || record->status == PERP_CELL_SKIPPED ||
         record->status == PERP_CELL_UNSUITED)
       continue;
-    cell[explained.n++] = i;
+    cell[explained.n++] = thing;
     if (!failed(record)) continue;
     failures++;
     count[record->status]++;
     const char *cause = record->cause[0] != '\0' ? record->cause : record->reason;
-    perp_tally_add(&causes, perp_tally_alike(writing->pool, cause), i);
+    perp_tally_add(&causes, perp_tally_alike(writing->pool, cause), thing);
   }
   if (failures == 0) return;
   answers_factors(&writing->a, &explained);
@@ -498,10 +499,10 @@ static void found_explained(struct writing *writing, int metric, int rank,
   if (rank == RANK_TIME) return;
   found_order(writing, explained);
   found_floor(writing, explained);
-  for (int k = 0; k < explained->n_main && *factor == NULL; k++)
-    if (explained->factor[explained->term[k].a].method && explained->term[k].real &&
-        explained->term[k].share >= asked_for)
-      *factor = &explained->factor[explained->term[k].a];
+  for (int term = 0; term < explained->n_main && *factor == NULL; term++)
+    if (explained->factor[explained->term[term].a].method && explained->term[term].real &&
+        explained->term[term].share >= asked_for)
+      *factor = &explained->factor[explained->term[term].a];
 }
 
 /* What was found, made once for all outputs of a command. */
@@ -519,7 +520,7 @@ static const struct writing *findings_made(const perp_ctx *ctx, perp_results *re
   found_failures(writing);
   found_explained(writing, time_metric(results), RANK_TIME, &none);
   json_decref(writing->a.references);
-  for (int i = 0; i < writing->n; i++) writing->list[i].place = i;
+  for (int place = 0; place < writing->n; place++) writing->list[place].place = place;
   if (writing->n > 0)
     qsort(writing->list, (size_t)writing->n, sizeof *writing->list, finding_before);
   for (int i = 0; i < writing->n && i < PERP_FINDINGS_LEAD; i++)

@@ -37,8 +37,8 @@ static const char *absent_words(struct writing *writing)
   static const char setup[] = "./perp setup ";
   perp_names parts = { 0 };
   const char *text = "";
-  for (int i = 0; i < writing->r->plan.n; i++) {
-    const char *at = strstr(writing->r->record[i].cause, setup);
+  for (int record = 0; record < writing->r->plan.n; record++) {
+    const char *at = strstr(writing->r->record[record].cause, setup);
     if (at == NULL) continue;
     const int known = parts.n;
     at += strlen(setup);
@@ -137,26 +137,26 @@ static void stand(struct writing *writing, const perp_answer *answer, struct sta
     standing->n += answer->line[i].n_best > 0;
     standing->equal += equal;
     standing->sole += sole;
-    for (int k = 0; k < answer->n_who && !equal && !sole; k++)
-      standing->best[k] += answer->line[i].entry[k].best;
+    for (int entry = 0; entry < answer->n_who && !equal && !sole; entry++)
+      standing->best[entry] += answer->line[i].entry[entry].best;
   }
   standing->decided = standing->n - standing->equal - standing->sole;
-  for (int k = 0; k < answer->n_who; k++) {
-    int at = k, count = 0;
-    for (; at > 0 && standing->best[standing->order[at - 1]] < standing->best[k]; at--)
+  for (int entry = 0; entry < answer->n_who; entry++) {
+    int at = entry, count = 0;
+    for (; at > 0 && standing->best[standing->order[at - 1]] < standing->best[entry]; at--)
       standing->order[at] = standing->order[at - 1];
-    standing->order[at] = k;
+    standing->order[at] = entry;
     for (int i = 0; i < answer->n_lines; i++) {
       const perp_answer_line *line = &answer->line[i];
-      const double factor = line->cost || line->entry[k].cell < 0
+      const double factor = line->cost || line->entry[entry].cell < 0
                                 ? (double)NAN
-                                : times_better(line, line->value, line->entry[k].value, better);
+                                : times_better(line, line->value, line->entry[entry].value, better);
       if (!isnan(factor)) times[count++] = factor;
     }
-    standing->behind[k] = median(times, count);
-    if (!isnan(standing->behind[k]) &&
-        (standing->last < 0 || standing->behind[k] > standing->behind[standing->last]))
-      standing->last = k;
+    standing->behind[entry] = median(times, count);
+    if (!isnan(standing->behind[entry]) &&
+        (standing->last < 0 || standing->behind[entry] > standing->behind[standing->last]))
+      standing->last = entry;
   }
   for (int i = 0; i < answer->n_lines && answer->n_who > 0; i++) {
     const perp_answer_line *line = &answer->line[i];
@@ -333,12 +333,12 @@ static const char *claims_words(struct writing *writing, const char *text)
   const size_t n = strlen(text);
   if (strncmp(text, "All ", 4) != 0 || strchr(text, '.') != text + n - 1) return text;
   text = perp_pool_strndup(writing->pool, text, n - 1);
-  for (int i = 0; i < study->n_claims && i < FIRST; i++)
+  for (int claim = 0; claim < study->n_claims && claim < FIRST; claim++)
     text = perp_pool_printf(writing->pool, "%s%s (%d) %s", text,
-                            i > 0                     ? ";"
+                            claim > 0                 ? ";"
                             : study->n_claims > FIRST ? ", among them:"
                                                       : ":",
-                            i + 1, study->claims[i].text);
+                            claim + 1, study->claims[claim].text);
   return perp_pool_printf(writing->pool, "%s.", text);
 }
 

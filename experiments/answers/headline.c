@@ -39,9 +39,9 @@ static bool headline_positive(double v)
 
 static bool headline_has(const struct headline_choosing *choosing, int m)
 {
-  for (int r = 0; m >= 0 && r < choosing->r->plan.n; r++)
-    if (headline_positive(perp_results_value(choosing->r, r, m)) &&
-        perp_view_stands(choosing->view, r))
+  for (int cell = 0; m >= 0 && cell < choosing->r->plan.n; cell++)
+    if (headline_positive(perp_results_value(choosing->r, cell, m)) &&
+        perp_view_stands(choosing->view, cell))
       return true;
   return false;
 }
@@ -66,18 +66,18 @@ static int *headline_values(const struct headline_choosing *choosing, int param,
   const int n = choosing->r->plan.n;
   int *of = perp_pool_alloc(choosing->pool, (size_t)n + 1, sizeof *of);
   *names = (perp_names){ 0 };
-  for (int r = 0; r < n; r++)
-    of[r] = perp_names_index(
+  for (int cell = 0; cell < n; cell++)
+    of[cell] = perp_names_index(
         choosing->pool, names,
-        param < 0 ? "" : perp_view_name(choosing->pool, choosing->view, r, param), -1);
+        param < 0 ? "" : perp_view_name(choosing->pool, choosing->view, cell, param), -1);
   return of;
 }
 
 /* The parameter where it varies, else -1. */
 static int headline_varied(const struct headline_choosing *choosing, int param)
 {
-  for (int r = 1; param >= 0 && r < choosing->r->plan.n; r++)
-    if (strcmp(perp_view_text(choosing->view, r, param),
+  for (int cell = 1; param >= 0 && cell < choosing->r->plan.n; cell++)
+    if (strcmp(perp_view_text(choosing->view, cell, param),
                perp_view_text(choosing->view, 0, param)) != 0)
       return param;
   return -1;
@@ -170,13 +170,13 @@ static void headline_effect(const struct headline_choosing *choosing, const perp
   int n = 0, places = 0;
   double sum = 0;
   for (int i = 0; i < slice->n; i++) {
-    const int r = slice->cell[i];
-    const double y = perp_results_value(choosing->r, r, top->y_metric),
-                 x = choosing->view->x_name != NULL ? choosing->view->x[r] : 0;
-    if (!headline_positive(y) || !perp_view_stands(choosing->view, r)) continue;
-    spot[n++] = (struct headline_spot){ way->panel_of[r], way->name_of[r], isnan(x) ? 0 : x,
+    const int cell = slice->cell[i];
+    const double y = perp_results_value(choosing->r, cell, top->y_metric),
+                 x = choosing->view->x_name != NULL ? choosing->view->x[cell] : 0;
+    if (!headline_positive(y) || !perp_view_stands(choosing->view, cell)) continue;
+    spot[n++] = (struct headline_spot){ way->panel_of[cell], way->name_of[cell], isnan(x) ? 0 : x,
                                         log10(fmax(y, top->floor)) };
-    bool *mark = &seen[way->panel_of[r] * way->names.n + way->name_of[r]];
+    bool *mark = &seen[way->panel_of[cell] * way->names.n + way->name_of[cell]];
     slice->curves += !*mark;
     *mark = true;
   }
@@ -248,14 +248,14 @@ static void headline_slices(const struct headline_choosing *choosing, const perp
   const int n = choosing->r->plan.n;
   perp_names keys = { 0 };
   int *of = perp_xalloc((size_t)n + 1, sizeof *of);
-  for (int r = 0; r < n; r++) {
+  for (int cell = 0; cell < n; cell++) {
     const char *key = "";
-    of[r] = -1;
-    if (!choosing->in[r]) continue;
+    of[cell] = -1;
+    if (!choosing->in[cell]) continue;
     for (int k = 0; k < way->n_rest; k++)
       key = perp_pool_printf(choosing->pool, "%s\n%s", key,
-                             perp_view_name(choosing->pool, choosing->view, r, way->rest[k]));
-    of[r] = perp_names_index(choosing->pool, &keys, key, -1);
+                             perp_view_name(choosing->pool, choosing->view, cell, way->rest[k]));
+    of[cell] = perp_names_index(choosing->pool, &keys, key, -1);
   }
   struct headline_order *order = perp_xalloc((size_t)keys.n + 1, sizeof *order);
   for (int r = 0; r < n; r++)
@@ -298,10 +298,10 @@ static void headline_shown(const struct headline_choosing *choosing, const perp_
   int m = 0;
   for (int k = 0; k < n; k++) best[k] = HUGE_VAL;
   for (int i = 0; i < slice->n; i++) {
-    const int r = slice->cell[i], k = top->name_of[r];
-    const double y = perp_results_value(choosing->r, r, top->y_metric);
+    const int cell = slice->cell[i], k = top->name_of[cell];
+    const double y = perp_results_value(choosing->r, cell, top->y_metric);
     present[k] = true;
-    if (perp_view_stands(choosing->view, r) && headline_positive(y)) best[k] = fmin(best[k], y);
+    if (perp_view_stands(choosing->view, cell) && headline_positive(y)) best[k] = fmin(best[k], y);
   }
   for (int k = 0; k < n; k++)
     if (present[k]) {
@@ -332,10 +332,10 @@ static void headline_solvers(struct headline_choosing *choosing, perp_headline *
   slice->words = "";
   slice->cell = perp_pool_alloc(choosing->pool, (size_t)choosing->r->plan.n + 1,
                                 sizeof *slice->cell);
-  for (int r = 0; r < choosing->r->plan.n; r++) {
-    if (!choosing->in[r]) continue;
-    slice->cell[slice->n++] = r;
-    if (perp_results_wins(choosing->r, r)) solved[top->name_of[r]]++;
+  for (int cell = 0; cell < choosing->r->plan.n; cell++) {
+    if (!choosing->in[cell]) continue;
+    slice->cell[slice->n++] = cell;
+    if (perp_results_wins(choosing->r, cell)) solved[top->name_of[cell]]++;
   }
   int n = 0;
   for (int k = 0; k < top->names.n; k++)
@@ -378,9 +378,9 @@ static void headline_abscissa(const struct headline_choosing *choosing, perp_hea
 /* Is some value that stands above the floor? */
 static bool headline_above(const struct headline_choosing *choosing, const perp_headline *top)
 {
-  for (int r = 0; r < choosing->r->plan.n; r++) {
-    const double y = perp_results_value(choosing->r, r, top->y_metric);
-    if (choosing->in[r] && headline_positive(y) && perp_view_stands(choosing->view, r) &&
+  for (int cell = 0; cell < choosing->r->plan.n; cell++) {
+    const double y = perp_results_value(choosing->r, cell, top->y_metric);
+    if (choosing->in[cell] && headline_positive(y) && perp_view_stands(choosing->view, cell) &&
         y > top->floor)
       return true;
   }
@@ -418,8 +418,8 @@ static bool headline_ordinate(struct headline_choosing *choosing, perp_headline 
   const char *first = n > 0 ? study->metric[shares[0]->metric].name : NULL,
              *names[] = { study->report.figure.y, first, study->metrics.primary };
   for (int i = 0; i < 3 && top->y_metric < 0; i++) {
-    const int m = names[i] == NULL ? -1 : perp_results_metric(choosing->r, names[i]);
-    if (headline_has(choosing, m)) top->y_metric = m;
+    const int metric = names[i] == NULL ? -1 : perp_results_metric(choosing->r, names[i]);
+    if (headline_has(choosing, metric)) top->y_metric = metric;
   }
   if (top->y_metric < 0) return false;
   top->y = study->metric[top->y_metric].name;
@@ -444,9 +444,9 @@ void perp_headline_choose(const perp_ctx *ctx, perp_results *results, const perp
   if (results->plan.n == 0) return;
   choosing.in = perp_pool_alloc(choosing.pool, (size_t)results->plan.n + 1, sizeof *choosing.in);
   const perp_scope scope = perp_results_scope(ctx, results, false);
-  for (int r = 0; r < results->plan.n; r++)
-    choosing.in[r] = study->report.figure.where == NULL ||
-                     perp_expr_true(study->report.figure.where, &scope, r);
+  for (int row = 0; row < results->plan.n; row++)
+    choosing.in[row] = study->report.figure.where == NULL ||
+                       perp_expr_true(study->report.figure.where, &scope, row);
   if (strcmp(study->kind->name, "lcp") == 0) {
     headline_solvers(&choosing, top);
     return;

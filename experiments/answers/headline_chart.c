@@ -97,11 +97,11 @@ static bool chart_panel(struct charting *charting)
 {
   double largest = -1;
   if (charting->top.kind == PERP_HEADLINE_SOLVED) return true;
-  for (int p = 0; p < charting->top.panel_names.n; p++) {
-    const double range = chart_range(charting, p);
+  for (int panel = 0; panel < charting->top.panel_names.n; panel++) {
+    const double range = chart_range(charting, panel);
     if (range <= largest) continue;
     largest = range;
-    charting->panel = p;
+    charting->panel = panel;
   }
   return largest >= 0;
 }
@@ -349,9 +349,9 @@ static void chart_draw_curves(struct charting *charting, double *const *x, doubl
       label[chart_row(charting, 25 * k)] = perp_pool_printf(&charting->r->pool, "%d", 25 * k);
   } else {
     const int ticks = chart_ticks(charting->y0, charting->y1, at);
-    for (int k = 0; k < ticks; k++)
-      label[chart_row(charting, at[k])] = perp_pool_strdup(&charting->r->pool,
-                                                           chart_number(at[k], text));
+    for (int tick = 0; tick < ticks; tick++)
+      label[chart_row(charting, at[tick])] = perp_pool_strdup(&charting->r->pool,
+                                                              chart_number(at[tick], text));
   }
   const int floor = charting->top.kind == PERP_HEADLINE_CURVES && charting->top.floor > 0 &&
                             log10(charting->top.floor) >= charting->y0 &&

@@ -50,8 +50,8 @@ static const char *summary_failure(perp_pool *pool, const perp_record *record)
 static void print_failures(perp_results *results, bool counted, FILE *out)
 {
   perp_tally failures = { 0 };
-  for (int i = 0; i < results->plan.n; i++) {
-    const perp_record *record = &results->record[i];
+  for (int thing = 0; thing < results->plan.n; thing++) {
+    const perp_record *record = &results->record[thing];
     if (record->status == PERP_CELL_OK || record->status == PERP_CELL_FIXED_WORK ||
         record->status == PERP_CELL_PLANNED || record->status == PERP_CELL_UNSUITED ||
         (record->status == PERP_CELL_SKIPPED &&
@@ -59,7 +59,7 @@ static void print_failures(perp_results *results, bool counted, FILE *out)
         (counted && !perp_cell_infrastructure(record->status) &&
          record->status != PERP_CELL_TIMEOUT && strcmp(record->reason, "invalid-state") != 0))
       continue; /* fixed work is no failure, nor is what a method does not serve */
-    perp_tally_add(&failures, summary_failure(&results->pool, record), i);
+    perp_tally_add(&failures, summary_failure(&results->pool, record), thing);
   }
   perp_tally_sort(&failures);
   if (failures.n > 0) fprintf(out, "\nRuns that are not ok\n");
@@ -114,13 +114,13 @@ static int rank_cells(const perp_ctx *ctx, perp_results *results, perp_ranked *r
   const perp_scope scope = perp_results_scope(ctx, results, false);
   perp_names kinds = { 0 };
   int n = 0, sorted = 0;
-  for (int i = 0; i < results->plan.n; i++) {
-    const double v = perp_results_value(results, i, primary);
-    if (!perp_cell_whole(results->record[i].status) || isnan(v) ||
-        !perp_expr_true(results->study->report.summary, &scope, i))
+  for (int cell = 0; cell < results->plan.n; cell++) {
+    const double v = perp_results_value(results, cell, primary);
+    if (!perp_cell_whole(results->record[cell].status) || isnan(v) ||
+        !perp_expr_true(results->study->report.summary, &scope, cell))
       continue;
-    apart[i] = perp_names_index(&results->pool, &kinds, summary_apart(results, i), -1);
-    rank[n++] = (perp_ranked){ i, perp_results_group(results, i), sign * v, 0 };
+    apart[cell] = perp_names_index(&results->pool, &kinds, summary_apart(results, cell), -1);
+    rank[n++] = (perp_ranked){ cell, perp_results_group(results, cell), sign * v, 0 };
   }
   perp_ranked_sort(rank, n);
   perp_ranked *list = perp_pool_alloc(&results->pool, (size_t)n + 1, sizeof *list);
@@ -230,13 +230,14 @@ static void print_chosen(const perp_ctx *ctx, perp_results *results, FILE *out)
   for (int k = 0; k < n_metrics; k++) put_short_name(&table, &study->metric[metric[k]]);
   if (marked) perp_table_put(&table, "status");
   for (int row = 0; row < rows; row++) {
-    const int i = rank[row].cell;
+    const int cell = rank[row].cell;
     char mark[32], number[32];
     for (int k = 0; k < n_params; k++)
-      perp_table_put(&table, "%s", results->plan.cells[i].value[param[k]].text);
+      perp_table_put(&table, "%s", results->plan.cells[cell].value[param[k]].text);
     for (int k = 0; k < n_metrics; k++)
-      perp_table_put(&table, "%s", perp_number(perp_results_value(results, i, metric[k]), number));
-    if (marked) perp_table_put(&table, "%s", perp_record_mark(&results->record[i], mark));
+      perp_table_put(&table, "%s",
+                     perp_number(perp_results_value(results, cell, metric[k]), number));
+    if (marked) perp_table_put(&table, "%s", perp_record_mark(&results->record[cell], mark));
   }
   perp_table_print(&table, out);
   perp_table_free(&table);
@@ -272,16 +273,17 @@ static void print_published(const perp_ctx *ctx, perp_results *results, FILE *ou
   perp_table_init(&table, align);
   table.fold = 1;
   perp_table_put(&table, "%s", "");
-  for (int k = 0; k < figures; k++) perp_table_put(&table, "(%d)", k + 1);
+  for (int figure = 0; figure < figures; figure++) perp_table_put(&table, "(%d)", figure + 1);
   perp_table_put(&table, "factor");
   perp_table_put(&table, "published");
-  for (int k = 0; k < figures; k++)
-    perp_table_put(&table, "%s", perp_number(study->published[k].value, number));
+  for (int figure = 0; figure < figures; figure++)
+    perp_table_put(&table, "%s", perp_number(study->published[figure].value, number));
   perp_table_put(&table, "%s", "");
   for (int i = 0; i < n && i < MOST_ROWS; i++) {
     perp_table_put(&table, "%s", variant[i].label[0] ? variant[i].label : "ours");
-    for (int k = 0; k < figures; k++) {
-      int cell = variant[i].cell[k], m = perp_results_metric(results, study->published[k].metric);
+    for (int figure = 0; figure < figures; figure++) {
+      int cell = variant[i].cell[figure],
+          m = perp_results_metric(results, study->published[figure].metric);
       if (cell >= 0 && perp_results_wins(results, cell))
         perp_table_put(&table, "%s", perp_number(perp_results_value(results, cell, m), number));
       else
@@ -292,9 +294,10 @@ static void print_published(const perp_ctx *ctx, perp_results *results, FILE *ou
   }
   perp_table_print(&table, out);
   perp_table_free(&table);
-  for (int k = 0; k < figures; k++)
-    perp_wrapf(out, 2, "(%d) %s where %s: %s", k + 1, perp_words(study->published[k].metric),
-               study->published[k].where_text, study->published[k].source);
+  for (int figure = 0; figure < figures; figure++)
+    perp_wrapf(out, 2, "(%d) %s where %s: %s", figure + 1,
+               perp_words(study->published[figure].metric), study->published[figure].where_text,
+               study->published[figure].source);
   if (n > MOST_ROWS || study->n_published > figures)
     perp_wrapf(out, 2,
                "%d of %d values and %d of %d variants are shown; the report has all of them.",
@@ -314,7 +317,8 @@ void perp_results_summary(const perp_ctx *ctx, perp_results *results, bool plot,
   print_counts(results, out);
   const perp_answer *answers;
   const int n = perp_results_answers(ctx, results, &answers);
-  for (int i = 0; i < n; i++) perp_answer_print(results, &answers[i], MOST_LINES, out);
+  for (int answer = 0; answer < n; answer++)
+    perp_answer_print(results, &answers[answer], MOST_LINES, out);
   const char *left_out = perp_results_left_out(results);
   if (left_out[0] != '\0') {
     putc('\n', out);
@@ -331,9 +335,9 @@ void perp_results_summary(const perp_ctx *ctx, perp_results *results, bool plot,
   perp_replicate_print(ctx, results, out);
   print_claims(ctx, results, out);
   int rounds = 0, noisy = 0;
-  for (int i = 0; i < results->plan.n; i++) {
-    rounds += results->record[i].rounds;
-    noisy += results->record[i].noisy;
+  for (int record = 0; record < results->plan.n; record++) {
+    rounds += results->record[record].rounds;
+    noisy += results->record[record].noisy;
   }
   if (noisy > 0)
     fprintf(out, "\n%d of %d timing rounds were noisy (wall time / CPU time > 1.05)\n", noisy,

@@ -377,8 +377,8 @@ static void files_remove_tree(const char *folder)
 /* This process ends without memory. */
 static void files_remove_temps(void)
 {
-  for (int i = 0; i < MOST_TEMPS; i++)
-    if (temps[i].owner == getpid()) files_remove_tree(temps[i].path);
+  for (int temp = 0; temp < MOST_TEMPS; temp++)
+    if (temps[temp].owner == getpid()) files_remove_tree(temps[temp].path);
 }
 
 static bool files_is_temp(const char *name)
@@ -412,22 +412,22 @@ static void files_sweep(const char *tmp)
 static void files_hold_temp(const char *path)
 {
   perp_memory_last(files_remove_temps);
-  for (int i = 0; i < MOST_TEMPS; i++) {
-    if (temps[i].owner != 0 || strlen(path) >= sizeof temps[i].path) continue;
-    temps[i].owner = getpid();
-    temps[i].lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (temps[i].lock >= 0) flock(temps[i].lock, LOCK_EX | LOCK_NB);
-    snprintf(temps[i].path, sizeof temps[i].path, "%s", path);
+  for (int temp = 0; temp < MOST_TEMPS; temp++) {
+    if (temps[temp].owner != 0 || strlen(path) >= sizeof temps[temp].path) continue;
+    temps[temp].owner = getpid();
+    temps[temp].lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (temps[temp].lock >= 0) flock(temps[temp].lock, LOCK_EX | LOCK_NB);
+    snprintf(temps[temp].path, sizeof temps[temp].path, "%s", path);
     return;
   }
 }
 
 static void files_let_temp(const char *path)
 {
-  for (int i = 0; i < MOST_TEMPS; i++) {
-    if (temps[i].owner == 0 || strcmp(temps[i].path, path) != 0) continue;
-    if (temps[i].lock >= 0) close(temps[i].lock);
-    temps[i].owner = 0;
+  for (int temp = 0; temp < MOST_TEMPS; temp++) {
+    if (temps[temp].owner == 0 || strcmp(temps[temp].path, path) != 0) continue;
+    if (temps[temp].lock >= 0) close(temps[temp].lock);
+    temps[temp].owner = 0;
   }
 }
 

@@ -113,14 +113,14 @@ static bool told_apart(const perp_table *table, int column, int width, enum keep
   const int rows = table->n / table->columns;
   char **text = perp_xalloc((size_t)rows + 1, sizeof *text);
   bool apart = true;
-  for (int k = 1; k < rows; k++) {
-    const int cell = k * table->columns + column;
-    text[k] = shortened(table->cell[cell], shared_start(table, cell), width, keep);
-    for (int i = 1; i < k && apart; i++)
-      apart = strcmp(text[i], text[k]) != 0 ||
+  for (int row = 1; row < rows; row++) {
+    const int cell = row * table->columns + column;
+    text[row] = shortened(table->cell[cell], shared_start(table, cell), width, keep);
+    for (int i = 1; i < row && apart; i++)
+      apart = strcmp(text[i], text[row]) != 0 ||
               strcmp(table->cell[i * table->columns + column], table->cell[cell]) == 0;
   }
-  for (int k = 1; k < rows; k++) free(text[k]);
+  for (int row = 1; row < rows; row++) free(text[row]);
   free(text);
   return apart;
 }
@@ -177,18 +177,18 @@ static bool table_abbreviate(perp_table *table, const perp_table *whole, int col
   const int rows = table->n / table->columns;
   perp_table tried = { .columns = 1, .n = rows };
   tried.cell = perp_xalloc((size_t)rows, sizeof *tried.cell);
-  for (int k = 0; k < rows; k++)
-    tried.cell[k] = abbreviated(whole->cell[k * table->columns + column], limit);
+  for (int row = 0; row < rows; row++)
+    tried.cell[row] = abbreviated(whole->cell[row * table->columns + column], limit);
   bool apart = true;
-  for (int k = 1; k < rows; k++)
-    for (int i = 1; i < k && apart; i++)
-      apart = strcmp(tried.cell[i], tried.cell[k]) != 0 ||
+  for (int row = 1; row < rows; row++)
+    for (int i = 1; i < row && apart; i++)
+      apart = strcmp(tried.cell[i], tried.cell[row]) != 0 ||
               strcmp(whole->cell[i * table->columns + column],
-                     whole->cell[k * table->columns + column]) == 0;
-  for (int k = 0; k < rows; k++) {
-    char **cell = &table->cell[k * table->columns + column], *other = *cell;
-    if (apart) *cell = tried.cell[k];
-    free(apart ? other : tried.cell[k]);
+                     whole->cell[row * table->columns + column]) == 0;
+  for (int row = 0; row < rows; row++) {
+    char **cell = &table->cell[row * table->columns + column], *other = *cell;
+    if (apart) *cell = tried.cell[row];
+    free(apart ? other : tried.cell[row]);
   }
   free(tried.cell);
   return apart;
@@ -233,8 +233,9 @@ static void table_words(perp_table *table, const perp_table *whole, int most)
 
 static bool table_same(const perp_table *table, int a, int b, int columns)
 {
-  for (int c = 0; c < columns; c++)
-    if (strcmp(table->cell[a * table->columns + c], table->cell[b * table->columns + c]) != 0)
+  for (int column = 0; column < columns; column++)
+    if (strcmp(table->cell[a * table->columns + column],
+               table->cell[b * table->columns + column]) != 0)
       return false;
   return true;
 }
@@ -246,11 +247,11 @@ static int table_groups(const perp_table *table, int fold, int *order)
   const int rows = table->n / table->columns;
   bool *taken = perp_xalloc((size_t)rows + 1, sizeof *taken);
   int groups = 0, n = 0;
-  for (int a = 1; a < rows; a++) {
-    if (taken[a]) continue;
+  for (int row = 1; row < rows; row++) {
+    if (taken[row]) continue;
     groups++;
-    for (int b = a; b < rows; b++)
-      if (!taken[b] && table_same(table, a, b, fold)) {
+    for (int b = row; b < rows; b++)
+      if (!taken[b] && table_same(table, row, b, fold)) {
         order[n++] = b;
         taken[b] = true;
       }
@@ -322,9 +323,9 @@ static void table_rows(const perp_table *table, const perp_table *whole, const i
       print_shared(whole, order[row], fold, out);
     perp_text_add(&line, "%*s", indent, "");
     for (int column = 0; column < table->columns; column++) {
-      const int i = row * table->columns + column;
-      char *at = shortened(table->cell[i], row == 0 ? 0 : shared_start(table, i), width[column],
-                           keep[column]);
+      const int cell = row * table->columns + column;
+      char *at = shortened(table->cell[cell], row == 0 ? 0 : shared_start(table, cell),
+                           width[column], keep[column]);
       const int w = width_of(at), pad = width[column] > w ? width[column] - w : 0;
       const bool bold = strong && w > 0 && at[strlen(at) - 1] == '*';
       perp_text_add(&line, "%*s%s%s%s%*s", table->right[column] ? pad : 0, "",
@@ -352,8 +353,8 @@ static perp_table table_part(const perp_table *table, const int *order, int fold
   memcpy(part.right, table->right + fold, (size_t)part.columns * sizeof *part.right);
   part.cell = perp_xalloc((size_t)(rows * part.columns) + 1, sizeof *part.cell);
   for (int row = 0; row < rows; row++)
-    for (int c = fold; c < columns; c++)
-      part.cell[part.n++] = perp_xstrdup(table->cell[order[row] * table->columns + c]);
+    for (int column = fold; column < columns; column++)
+      part.cell[part.n++] = perp_xstrdup(table->cell[order[row] * table->columns + column]);
   return part;
 }
 

@@ -20,7 +20,7 @@
 /* ---- explain ---- */
 
 /* What perp run would do with a cell, and why. */
-static const char *cmd_cell_decision(const perp_ctx *ctx, const perp_results *results, int i,
+static const char *cmd_cell_decision(const perp_ctx *ctx, const perp_results *results, int record,
                                      char *why, size_t size)
 {
   char code[17];
@@ -28,8 +28,8 @@ static const char *cmd_cell_decision(const perp_ctx *ctx, const perp_results *re
     snprintf(why, size, "there are no results yet");
     return "run";
   }
-  const perp_record *rec = &results->record[i];
-  perp_plugin_code(ctx, results->study, &results->plan.cells[i], code);
+  const perp_record *rec = &results->record[record];
+  perp_plugin_code(ctx, results->study, &results->plan.cells[record], code);
   const bool timed = perp_cell_timed(results->study->kind, rec->status);
   int missing = timed ? results->study->measure.repeats - rec->rounds : 0;
   if (rec->attempt == 0 && rec->interrupted)
@@ -108,22 +108,23 @@ static int cmd_cell_explain(perp_ctx *ctx, const perp_args *args, const perp_stu
     status = perp_usage_error(args,
                               "'%s' is neither the beginning of an id nor a valid expression: %s",
                               which, error.message);
-  for (int i = 0; expr != NULL && i < plan->n; i++) {
-    if (!perp_expr_true(expr, &scope.scope, i)) continue;
+  for (int cell = 0; expr != NULL && cell < plan->n; cell++) {
+    if (!perp_expr_true(expr, &scope.scope, cell)) continue;
     char why[256];
     perp_text label = { 0 };
-    perp_cell_label(study, &plan->cells[i], &label);
-    int at = results != NULL ? perp_plan_find(&results->plan, plan->cells[i].id) : -1;
+    perp_cell_label(study, &plan->cells[cell], &label);
+    int at = results != NULL ? perp_plan_find(&results->plan, plan->cells[cell].id) : -1;
     const char *what = cmd_cell_decision(ctx, at >= 0 ? results : NULL, at, why, sizeof why);
-    printf("%s  %-4s  %s: %s\n", plan->cells[i].id, what, label.s, why);
+    printf("%s  %-4s  %s: %s\n", plan->cells[cell].id, what, label.s, why);
     perp_text_free(&label);
     matched++;
   }
   if (expr != NULL && matched == 0) {
     printf("no run of %s matches\n", study->name);
-    for (int x = 0; x < study->n_exclude; x++)
-      printf("excluded: %s (%d combinations)%s%s\n", study->exclude[x].where_text,
-             plan->excluded[x], study->exclude[x].reason[0] ? ": " : "", study->exclude[x].reason);
+    for (int exclude = 0; exclude < study->n_exclude; exclude++)
+      printf("excluded: %s (%d combinations)%s%s\n", study->exclude[exclude].where_text,
+             plan->excluded[exclude], study->exclude[exclude].reason[0] ? ": " : "",
+             study->exclude[exclude].reason);
     if (plan->duplicates > 0)
       printf("%d combinations repeat another run: they differ only in methods that the formulation "
              "does not use\n",
@@ -263,11 +264,11 @@ static int dump_lcp(perp_ctx *ctx, const perp_results *results, int cell, const 
   if (scene >= 0) {
     add_words(&words, "harvest", c->value[scene].text, "");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-      const int p = perp_kind_param(study->kind, parts[i][0]);
-      if (p < 0 || c->value[p].text[0] == '\0') continue;
+      const int param = perp_kind_param(study->kind, parts[i][0]);
+      if (param < 0 || c->value[param].text[0] == '\0') continue;
       /* times are kept as numbers of seconds, and asked for with a unit */
-      const bool time = study->kind->params[p].type == PERP_PARAM_REAL;
-      add_words(&words, parts[i][1], c->value[p].text, time ? " s" : "");
+      const bool time = study->kind->params[param].type == PERP_PARAM_REAL;
+      add_words(&words, parts[i][1], c->value[param].text, time ? " s" : "");
     }
   } else if (sscanf(problem, "%63[^:]:n=%15[0-9],seed=%15[0-9]", family, rows, seed) == 3) {
     const perp_lcp_family *known = perp_lcp_family_find(family);

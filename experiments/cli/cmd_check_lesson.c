@@ -70,9 +70,9 @@ static void check_results(struct checking *checking, perp_results *results)
     check_put(checking, figure.n > 0, "figure '%s': %d curves", lesson->plots[plot].title,
               figure.n);
   }
-  for (int i = 0; i < lesson->n_show; i++) {
+  for (int show = 0; show < lesson->n_show; show++) {
     perp_text text = { 0 };
-    const bool number = perp_lesson_say(checking->ctx, results, &lesson->show[i], &text);
+    const bool number = perp_lesson_say(checking->ctx, results, &lesson->show[show], &text);
     check_put(checking, number, "%s", perp_lesson_plain(&results->pool, text.s));
     perp_text_free(&text);
   }

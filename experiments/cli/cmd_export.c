@@ -72,16 +72,16 @@ static void write_table(const perp_ctx *ctx, perp_results *results, FILE *file, 
       cmd_export_put_text(&form, name);
     }
   end_row(&form);
-  for (int i = 0; i < results->plan.n; i++) {
-    cmd_export_put_text(&form, results->plan.cells[i].id);
-    cmd_export_put_text(&form, perp_cell_status_names[results->record[i].status]);
-    cmd_export_put_text(&form, results->record[i].cause);
-    const perp_record *rec = &results->record[i];
+  for (int cell = 0; cell < results->plan.n; cell++) {
+    cmd_export_put_text(&form, results->plan.cells[cell].id);
+    cmd_export_put_text(&form, perp_cell_status_names[results->record[cell].status]);
+    cmd_export_put_text(&form, results->record[cell].cause);
+    const perp_record *rec = &results->record[cell];
     const double count[] = { rec->problems, rec->unsolved, perp_record_share(rec),
                              rec->partial ? 1 : 0, rec->reached };
     for (size_t k = 0; k < sizeof count / sizeof *count; k++) put_real(&form, count[k]);
     for (int param = 0; param < study->n_params; param++) {
-      const perp_value *value = &results->plan.cells[i].value[param];
+      const perp_value *value = &results->plan.cells[cell].value[param];
       if (study->columns[param].type == PERP_COLUMN_NUMBER && gnuplot)
         put_real(&form, perp_value_number(value));
       else
@@ -89,14 +89,14 @@ static void write_table(const perp_ctx *ctx, perp_results *results, FILE *file, 
     }
     for (int k = 0; k < parts.n; k++) {
       char text[PERP_TEXT_MAX + 2];
-      perp_results_part(ctx, results, i, parts.text[k], text, sizeof text);
+      perp_results_part(ctx, results, cell, parts.text[k], text, sizeof text);
       cmd_export_put_text(&form, text);
     }
     for (int metric = 0; metric < study->n_metrics; metric++)
-      if (!study->metric[metric].timing) put_real(&form, results->record[i].value[metric]);
+      if (!study->metric[metric].timing) put_real(&form, results->record[cell].value[metric]);
     for (int metric = 0; metric < study->n_metrics; metric++) {
       if (!study->metric[metric].timing) continue;
-      const perp_quartiles quartiles = perp_results_timing(results, i, metric);
+      const perp_quartiles quartiles = perp_results_timing(results, cell, metric);
       put_real(&form, quartiles.min);
       put_real(&form, quartiles.median);
       put_real(&form, quartiles.max);
@@ -110,19 +110,19 @@ static void write_table(const perp_ctx *ctx, perp_results *results, FILE *file, 
 static void write_jsonl(const perp_results *results, FILE *file)
 {
   const perp_study *study = results->study;
-  for (int i = 0; i < results->plan.n; i++) {
-    const perp_record *rec = &results->record[i];
+  for (int cell = 0; cell < results->plan.n; cell++) {
+    const perp_record *rec = &results->record[cell];
     perp_json json = { .out = file };
     perp_json_open(&json, NULL, '{');
     perp_json_members(&json, "study %s, cell %s, status %s, cause %s, reason %s", study->name,
-                      results->plan.cells[i].id, perp_cell_status_names[rec->status], rec->cause,
+                      results->plan.cells[cell].id, perp_cell_status_names[rec->status], rec->cause,
                       rec->reason);
     perp_command_record_json(&json, rec);
     perp_json_bool(&json, "partial", rec->partial);
     if (!isnan(rec->reached)) perp_json_real(&json, "reached", rec->reached);
     perp_json_int(&json, "schema", rec->schema);
     perp_json_open(&json, "parameters", '{');
-    perp_cell_json(&json, study, &results->plan.cells[i]);
+    perp_cell_json(&json, study, &results->plan.cells[cell]);
     perp_json_close(&json, '}');
     perp_json_open(&json, "metrics", '{');
     for (int metric = 0; metric < study->n_metrics; metric++)

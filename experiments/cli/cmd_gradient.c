@@ -38,10 +38,10 @@ static size_t gradient_entry(const perp_gradient_run *run, const perp_gradient_w
 static void gradient_check(perp_ctx *ctx, const perp_gradient_run *run, double *check)
 {
   const size_t rows = 2 * (size_t)run->nv;
-  for (int j = 0; j < run->names.n; j++) {
-    double *out = check + rows * (size_t)j;
-    const int side = run->side[j] == PERP_GRADIENT_BOTH ? 0 : (int)run->side[j];
-    if (perp_gradient_run_richardson(ctx, run, j, perp_gradient_run_eps(run->names.wrt[j].kind),
+  for (int wrt = 0; wrt < run->names.n; wrt++) {
+    double *out = check + rows * (size_t)wrt;
+    const int side = run->side[wrt] == PERP_GRADIENT_BOTH ? 0 : (int)run->side[wrt];
+    if (perp_gradient_run_richardson(ctx, run, wrt, perp_gradient_run_eps(run->names.wrt[wrt].kind),
                                      side, out) != PERP_OK)
       for (size_t i = 0; i < rows; i++) out[i] = (double)NAN;
   }
@@ -90,10 +90,10 @@ static void gradient_print(const perp_gradient_run *run, const perp_gradient_nam
          perp_brief(run->t, t));
   printf("verdict  %s", perp_gradient_verdict_name(report->worst));
   const char *separator = " (";
-  for (int k = 0; k <= PERP_GRADIENT_NONE && report->steps > 1; k++)
-    if (report->counts[k] > 0) {
-      printf("%s%lld %s", separator, (long long)report->counts[k],
-             perp_gradient_verdict_name((perp_gradient_verdict)k));
+  for (int verdict = 0; verdict <= PERP_GRADIENT_NONE && report->steps > 1; verdict++)
+    if (report->counts[verdict] > 0) {
+      printf("%s%lld %s", separator, (long long)report->counts[verdict],
+             perp_gradient_verdict_name((perp_gradient_verdict)verdict));
       separator = ", ";
     }
   printf("%s\n\n", report->steps > 1 ? ")" : "");
@@ -104,15 +104,15 @@ static void gradient_print(const perp_gradient_run *run, const perp_gradient_nam
   const char *const head[] = { "of", "with respect to", "derivative", "side", "differences" };
   perp_table_row(&table, head);
   for (int j = 0; j < run->names.n; j++)
-    for (int i = 0; i < of->n; i++) {
-      const size_t at = rows * (size_t)j + gradient_entry(run, &of->wrt[i]);
+    for (int wrt = 0; wrt < of->n; wrt++) {
+      const size_t at = rows * (size_t)j + gradient_entry(run, &of->wrt[wrt]);
       if (!(fabs(run->D[at]) > SMALL * largest)) {
         left_out++;
         continue;
       }
       snprintf(value, sizeof value, "%.8g", run->D[at]);
       snprintf(other, sizeof other, "%.8g", check != NULL ? check[at] : (double)NAN);
-      perp_table_row(&table, (const char *const[]){ of->label[i], run->names.label[j], value,
+      perp_table_row(&table, (const char *const[]){ of->label[wrt], run->names.label[j], value,
                                                     gradient_side_name(run->side[j]), other });
     }
   perp_table_print(&table, stdout);
@@ -132,8 +132,9 @@ static void gradient_json(const perp_gradient_run *run, const perp_gradient_name
   perp_json_members(&json, "h %g, t %g, steps %d, verdict %s", run->h, run->t, run->steps,
                     perp_gradient_verdict_name(report->worst));
   perp_json_open(&json, "verdicts", '{');
-  for (int k = 0; k <= PERP_GRADIENT_NONE; k++)
-    perp_json_int(&json, perp_gradient_verdict_name((perp_gradient_verdict)k), report->counts[k]);
+  for (int verdict = 0; verdict <= PERP_GRADIENT_NONE; verdict++)
+    perp_json_int(&json, perp_gradient_verdict_name((perp_gradient_verdict)verdict),
+                  report->counts[verdict]);
   perp_json_close(&json, '}');
   perp_json_open(&json, "of", '[');
   for (int i = 0; i < of->n; i++) perp_json_text(&json, NULL, of->label[i]);
@@ -145,8 +146,8 @@ static void gradient_json(const perp_gradient_run *run, const perp_gradient_name
                       gradient_side_name(run->side[j]));
     for (int k = 0; k < 2; k++) {
       const double *from = k == 0 ? run->D : check;
-      for (int i = 0; from != NULL && i < of->n; i++)
-        entries[i] = from[rows * (size_t)j + gradient_entry(run, &of->wrt[i])];
+      for (int wrt = 0; from != NULL && wrt < of->n; wrt++)
+        entries[wrt] = from[rows * (size_t)j + gradient_entry(run, &of->wrt[wrt])];
       if (from != NULL)
         perp_json_reals(&json, k == 0 ? "derivative" : "differences", entries, of->n);
     }
@@ -172,10 +173,10 @@ static int gradient_of(perp_ctx *ctx, const perp_args *args, const perp_model *m
   const char *text = perp_args_get(args, "of");
   if (perp_gradient_names_read(ctx, model, text != NULL ? text : "state", of) != PERP_OK)
     return perp_usage_of(ctx, args, "--of: %s", ctx->msg);
-  for (int i = 0; i < of->n; i++)
-    if (of->wrt[i].kind != PERP_GRADIENT_Q && of->wrt[i].kind != PERP_GRADIENT_V)
+  for (int wrt = 0; wrt < of->n; wrt++)
+    if (of->wrt[wrt].kind != PERP_GRADIENT_Q && of->wrt[wrt].kind != PERP_GRADIENT_V)
       return perp_usage_error(
-          args, "--of names what is differentiated: q:BODY.x or v:BODY.x, not %s", of->label[i]);
+          args, "--of names what is differentiated: q:BODY.x or v:BODY.x, not %s", of->label[wrt]);
   return -1;
 }
 

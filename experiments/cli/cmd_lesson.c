@@ -88,9 +88,9 @@ static void show_results(struct session *work, perp_results *results)
              work->l->plots[plot].title);
     if (work->talks) wait_for_enter();
   }
-  for (int i = 0; i < work->l->n_show; i++) {
+  for (int show = 0; show < work->l->n_show; show++) {
     perp_text text = { 0 };
-    perp_lesson_say(work->ctx, results, &work->l->show[i], &text);
+    perp_lesson_say(work->ctx, results, &work->l->show[show], &text);
     perp_wrap(stdout, 2, plain(work, text.s));
     perp_text_free(&text);
   }
@@ -330,9 +330,9 @@ static int find_lesson(perp_ctx *ctx, const perp_args *args, const perp_course *
 {
   const char *name = args->arg[0];
   struct session work = { .ctx = ctx, .args = args, .talks = isatty(0) && isatty(1) };
-  for (int i = 0; i < course->n; i++)
-    if (strcmp(course->lesson[i].name, name) == 0)
-      return run_lesson(&work, course->lesson[i].folder, name);
+  for (int lesson = 0; lesson < course->n; lesson++)
+    if (strcmp(course->lesson[lesson].name, name) == 0)
+      return run_lesson(&work, course->lesson[lesson].folder, name);
   if (perp_lesson_is(name)) return run_lesson(&work, name, name);
   if (strchr(name, '/') != NULL)
     return perp_usage_error(args,
@@ -341,7 +341,7 @@ static int find_lesson(perp_ctx *ctx, const perp_args *args, const perp_course *
                             name);
   perp_pool pool = { 0 };
   const char **names = perp_pool_alloc(&pool, (size_t)course->n + 1, sizeof *names);
-  for (int i = 0; i < course->n; i++) names[i] = course->lesson[i].name;
+  for (int lesson = 0; lesson < course->n; lesson++) names[lesson] = course->lesson[lesson].name;
   perp_choose(args, "unknown lesson", name, names, course->n, "");
   perp_pool_free(&pool);
   return PERP_EXIT_USAGE;

@@ -62,9 +62,9 @@ static perp_status write_folder(perp_ctx *ctx, const perp_join *join, const char
                                          "env",     "problems", "reference" };
   PERP_TRY(perp_make_dirs(ctx, dir));
   perp_status status = PERP_OK;
-  for (int k = 0; k < join->n; k++)
+  for (int part = 0; part < join->n; part++)
     for (size_t f = 0; f < sizeof folders / sizeof *folders && status == PERP_OK; f++)
-      status = copy_folder(ctx, join->part[k].dir, dir, folders[f], k);
+      status = copy_folder(ctx, join->part[part].dir, dir, folders[f], part);
   static const char *const single[] = { "study.yaml", "reference.json" };
   for (size_t f = 0; f < 2 && status == PERP_OK; f++) {
     char *a = perp_xprintf("%s/%s", join->part[0].dir, single[f]),
@@ -79,8 +79,8 @@ static perp_status write_folder(perp_ctx *ctx, const perp_join *join, const char
   char *plan = perp_xprintf("%s/plan.jsonl", dir);
   /* The selection of the whole: what all parts agree on. */
   perp_selection s = join->part[0].selection;
-  for (int k = 1; k < join->n; k++) {
-    const perp_selection *o = &join->part[k].selection;
+  for (int part = 1; part < join->n; part++) {
+    const perp_selection *o = &join->part[part].selection;
     if (s.only != NULL && (o->only == NULL || strcmp(s.only, o->only) != 0)) s.only = NULL;
     if (s.skip != NULL && (o->skip == NULL || strcmp(s.skip, o->skip) != 0)) s.skip = NULL;
     if (s.plugins == NULL) s.plugins = o->plugins;

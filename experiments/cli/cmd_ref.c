@@ -22,11 +22,11 @@ static int compare_references(perp_ctx *ctx, const perp_args *args, const perp_s
   const char *with = study->reference.with[0] != '\0' ? study->reference.with : "auto";
   bool recompute = perp_option_given(args, "recompute");
   char *dir = perp_xprintf("results/%s", study->name);
-  for (int i = 0; i < plan->n && status == PERP_EXIT_OK; i++) {
-    const char *scene = plan->cells[i].value[p_scene].text;
-    const double end = plan->cells[i].value[p_end].number;
+  for (int cell = 0; cell < plan->n && status == PERP_EXIT_OK; cell++) {
+    const char *scene = plan->cells[cell].value[p_scene].text;
+    const double end = plan->cells[cell].value[p_end].number;
     bool before = false;
-    for (int k = 0; k < i && !before; k++)
+    for (int k = 0; k < cell && !before; k++)
       before = strcmp(plan->cells[k].value[p_scene].text, scene) == 0 &&
                plan->cells[k].value[p_end].number == end;
     if (before) continue;

@@ -131,7 +131,8 @@ static int cmd_answer(perp_ctx *ctx, const perp_args *args)
     if (results.study->question[0] != '\0') perp_wrap(stdout, 2, results.study->question);
     perp_findings_print(ctx, &results, perp_option_given(args, "plot") || isatty(STDOUT_FILENO),
                         stdout);
-    for (int i = 0; i < n; i++) perp_answer_print(&results, &answers[i], INT_MAX, stdout);
+    for (int answer = 0; answer < n; answer++)
+      perp_answer_print(&results, &answers[answer], INT_MAX, stdout);
     if (left_out[0] != '\0') putchar('\n');
     perp_wrap(stdout, 0, left_out);
   }

@@ -258,14 +258,16 @@ static void check_json(const perp_study *study, const perp_plan *plan, const per
   }
   perp_json_close(&json, ']');
   perp_json_open(&json, "excluded", '[');
-  for (int e = 0; e < study->n_exclude; e++)
+  for (int exclude = 0; exclude < study->n_exclude; exclude++)
     perp_json_object(&json, NULL, "where %s, reason %s, combinations %d",
-                     study->exclude[e].where_text, study->exclude[e].reason, plan->excluded[e]);
+                     study->exclude[exclude].where_text, study->exclude[exclude].reason,
+                     plan->excluded[exclude]);
   perp_json_close(&json, ']');
   perp_json_open(&json, "left_out", '[');
-  for (int i = 0; i < plan->n_absent; i++)
-    perp_json_object(&json, NULL, "part %s, packages %s, combinations %d", plan->absent[i].part,
-                     perp_optional_packages(plan->absent[i].part), plan->absent[i].combinations);
+  for (int absent = 0; absent < plan->n_absent; absent++)
+    perp_json_object(&json, NULL, "part %s, packages %s, combinations %d",
+                     plan->absent[absent].part, perp_optional_packages(plan->absent[absent].part),
+                     plan->absent[absent].combinations);
   perp_json_close(&json, ']');
   perp_json_open(&json, "unused", '[');
   for (int drop = 0; drop < plan->n_drops; drop++)
@@ -351,9 +353,10 @@ static int cmd_check(perp_ctx *ctx, const perp_args *args)
       perp_text_free(&text);
     }
     printf("%lld combinations", (long long)plan.combinations);
-    for (int e = 0; e < study->n_exclude; e++)
-      printf(", %d excluded (%s)", plan.excluded[e],
-             study->exclude[e].reason[0] ? study->exclude[e].reason : study->exclude[e].where_text);
+    for (int exclude = 0; exclude < study->n_exclude; exclude++)
+      printf(", %d excluded (%s)", plan.excluded[exclude],
+             study->exclude[exclude].reason[0] ? study->exclude[exclude].reason
+                                               : study->exclude[exclude].where_text);
     if (plan.duplicates > 0) printf(", %d equal to another one", plan.duplicates);
     printf(": %d runs", plan.n);
     if (study->measure.repeats > 0) printf(", %d timing rounds each", study->measure.repeats);
@@ -399,14 +402,14 @@ static void print_shards(const perp_args *args, const perp_study *study, const p
                          int n, bool json)
 {
   double total = 0;
-  for (int i = 0; i < plan->n; i++) total += perp_cell_work(study, &plan->cells[i]);
+  for (int cell = 0; cell < plan->n; cell++) total += perp_cell_work(study, &plan->cells[cell]);
   perp_json out = { .out = stdout, .indent = true };
   if (json) perp_json_open(&out, NULL, '[');
   for (int k = 1; k <= n; k++) {
     int cells = 0;
     double work = 0;
-    for (int i = k - 1; i < plan->n; i += n, cells++)
-      work += perp_cell_work(study, &plan->cells[i]);
+    for (int cell = k - 1; cell < plan->n; cell += n, cells++)
+      work += perp_cell_work(study, &plan->cells[cell]);
     perp_text command = { 0 };
     perp_text_add(&command, "perp run ");
     perp_shell_path(&command, args->arg[0]);

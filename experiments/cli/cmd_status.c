@@ -33,10 +33,10 @@ struct rounds {
 static struct rounds count_rounds(const perp_results *results)
 {
   struct rounds rounds = { 0 };
-  for (int i = 0; i < results->plan.n; i++) {
-    rounds.done += results->record[i].rounds;
-    rounds.noisy += results->record[i].noisy;
-    if (perp_cell_timed(results->study->kind, results->record[i].status))
+  for (int record = 0; record < results->plan.n; record++) {
+    rounds.done += results->record[record].rounds;
+    rounds.noisy += results->record[record].noisy;
+    if (perp_cell_timed(results->study->kind, results->record[record].status))
       rounds.wanted += results->study->measure.repeats;
   }
   return rounds;
@@ -57,7 +57,8 @@ static void status_text(const perp_results *results, bool running)
     printf("  timing rounds %6d  of %d%s, %d noisy\n", rounds.done, rounds.wanted,
            results->count[PERP_CELL_PLANNED] > 0 ? " so far" : "", rounds.noisy);
   int interrupted = 0;
-  for (int i = 0; i < results->plan.n; i++) interrupted += results->record[i].interrupted;
+  for (int record = 0; record < results->plan.n; record++)
+    interrupted += results->record[record].interrupted;
   if (interrupted > 0)
     printf("  %d run(s) %s\n", interrupted, running ? "are in progress" : "were interrupted");
   if (results->as_recorded > 0)
@@ -71,12 +72,12 @@ static void status_text(const perp_results *results, bool running)
 static void print_tasks(const perp_results *results, int n)
 {
   bool *left = perp_xalloc((size_t)n, sizeof *left);
-  for (int i = 0; i < results->plan.n; i++) {
-    const perp_record *rec = &results->record[i];
+  for (int record = 0; record < results->plan.n; record++) {
+    const perp_record *rec = &results->record[record];
     const bool timed = perp_cell_timed(results->study->kind, rec->status);
     if (rec->status == PERP_CELL_PLANNED ||
         (timed && rec->rounds < results->study->measure.repeats))
-      left[i % n] = true;
+      left[record % n] = true;
   }
   for (int k = 0; k < n; k++)
     if (left[k]) printf("%d\n", k + 1);

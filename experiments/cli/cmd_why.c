@@ -33,9 +33,9 @@ static void why_subject(why_given *given, const perp_request *request)
   subject->t_end = own.t_end;
   subject->perturb = own.perturb;
   subject->equivalent = own.equivalent != NULL && own.equivalent[0] != '\0' ? own.equivalent : NULL;
-  for (int i = 0; i < PERP_PARTS; i++) {
-    const char *text = *perp_part_text(&own, i);
-    snprintf(subject->part[i], PERP_SPEC_MAX, "%s", text != NULL ? text : "");
+  for (int part = 0; part < PERP_PARTS; part++) {
+    const char *text = *perp_part_text(&own, part);
+    snprintf(subject->part[part], PERP_SPEC_MAX, "%s", text != NULL ? text : "");
   }
 }
 

@@ -39,17 +39,17 @@ void perp_compare_match(perp_compare *compare, int *only_base, int *only_now)
   compare->b = perp_xalloc((size_t)compare->base.plan.n + 1, sizeof *compare->b);
   perp_pool pool = { 0 };
   perp_names ids = { 0 }; /* of now: the number of an id is its cell */
-  for (int k = 0; k < compare->now.plan.n; k++)
-    perp_names_index(&pool, &ids, compare->now.plan.cells[k].id, -1);
+  for (int cell = 0; cell < compare->now.plan.n; cell++)
+    perp_names_index(&pool, &ids, compare->now.plan.cells[cell].id, -1);
   int in_both = 0;
-  for (int i = 0; i < compare->base.plan.n; i++) {
-    if (compare->base.record[i].attempt == 0) continue;
-    const int k = perp_names_index(&pool, &ids, compare->base.plan.cells[i].id, ids.n);
+  for (int record = 0; record < compare->base.plan.n; record++) {
+    if (compare->base.record[record].attempt == 0) continue;
+    const int k = perp_names_index(&pool, &ids, compare->base.plan.cells[record].id, ids.n);
     if (k < 0 || compare->now.record[k].attempt == 0) {
       ++*only_base;
       continue;
     }
-    compare->a[in_both] = i;
+    compare->a[in_both] = record;
     compare->b[in_both++] = k;
   }
   perp_pool_free(&pool);

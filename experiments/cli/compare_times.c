@@ -52,9 +52,9 @@ static int time_metric(const perp_results *results, bool recorded)
   for (int k = 0; k < 2; k++) {
     int m = perp_results_metric(results, names[k]);
     if (m >= 0 && !recorded) return m;
-    for (int i = 0; m >= 0 && i < results->plan.n; i++)
-      if (results->record[i].rounds > 0 && results->record[i].round[m] != NULL &&
-          isfinite(results->record[i].round[m][0]))
+    for (int record = 0; m >= 0 && record < results->plan.n; record++)
+      if (results->record[record].rounds > 0 && results->record[record].round[m] != NULL &&
+          isfinite(results->record[record].round[m][0]))
         return m;
   }
   return -1;
@@ -126,15 +126,15 @@ static void compare_times_gather(struct times *times)
   const perp_compare *compare = times->c;
   size_t room = 1;
   times->of = perp_xalloc((size_t)compare->n + 1, sizeof *times->of);
-  for (int k = 0; k < compare->n; k++) {
-    const perp_record *x = &compare->base.record[compare->a[k]],
-                      *y = &compare->now.record[compare->b[k]];
+  for (int cell = 0; cell < compare->n; cell++) {
+    const perp_record *x = &compare->base.record[compare->a[cell]],
+                      *y = &compare->now.record[compare->b[cell]];
     if (x->status != y->status || !perp_cell_whole(x->status)) continue;
     if (compare->again == 0 && (x->rounds == 0 || y->rounds == 0)) continue;
     room += (size_t)(x->rounds + y->rounds);
     times->said->rounds += x->rounds + y->rounds;
     times->said->noisy += x->noisy + y->noisy;
-    times->of[times->n++].cell = k;
+    times->of[times->n++].cell = cell;
   }
   times->member = perp_xalloc((size_t)times->n + 1, sizeof *times->member);
   double *next = times->numbers = perp_xalloc(room, sizeof *next), pace = best_pace(times);
@@ -243,7 +243,7 @@ static perp_status time_again(struct times *times, const perp_program program[2]
   perp_say("timing %d run(s) again, both programs in turn, %d times each (--as-recorded avoids it)",
            cells, 2 * blocks);
   /* the blocks of a cell are spread over the whole time */
-  for (int i = 0; i < blocks; i++)
+  for (int block = 0; block < blocks; block++)
     for (int k = 0; k < times->n; k++)
       if (times->of[k].again) PERP_TRY(time_block(times, program, &times->of[k]));
   times->said->retimed = cells;
@@ -265,13 +265,13 @@ static perp_status each_group(struct times *times, group_fn *look)
     PERP_TRY(look(times, "all runs", times->member, times->n));
   for (int axis = 0; axis < study->n_axes; axis++)
     for (int v = 0; v < study->axes[axis].n; v++) {
-      int p = study->axes[axis].param, members = 0;
+      int param = study->axes[axis].param, members = 0;
       for (int k = 0; k < times->n; k++)
-        if (strcmp(compare->base.plan.cells[compare->a[times->of[k].cell]].value[p].text,
+        if (strcmp(compare->base.plan.cells[compare->a[times->of[k].cell]].value[param].text,
                    study->axes[axis].value[v].text) == 0)
           times->member[members++] = k;
       char where[256];
-      snprintf(where, sizeof where, "%s = %s", study->kind->params[p].key,
+      snprintf(where, sizeof where, "%s = %s", study->kind->params[param].key,
                study->axes[axis].value[v].text);
       if (members > 1 && members < times->n) PERP_TRY(look(times, where, times->member, members));
     }

@@ -49,11 +49,11 @@ static void next_program(perp_text *out)
 /* The first run that failed; -1: none has. */
 static int next_failed(const perp_results *results)
 {
-  for (int i = 0; i < results->plan.n; i++) {
-    const perp_cell_status s = results->record[i].status;
+  for (int record = 0; record < results->plan.n; record++) {
+    const perp_cell_status s = results->record[record].status;
     if (s != PERP_CELL_PLANNED && s != PERP_CELL_UNSUITED && s != PERP_CELL_SKIPPED &&
         !perp_cell_whole(s))
-      return i;
+      return record;
   }
   return -1;
 }
@@ -61,14 +61,14 @@ static int next_failed(const perp_results *results)
 /* The run with the best figure of those that may win; -1: none may. */
 static int next_best(const perp_results *results)
 {
-  const int m = perp_results_metric(results, results->study->metrics.primary);
+  const int metric = perp_results_metric(results, results->study->metrics.primary);
   int best = -1;
   double least = HUGE_VAL;
-  for (int i = 0; i < results->plan.n && m >= 0; i++) {
-    const double v = perp_results_value(results, i, m) *
-                     (results->study->metric[m].better > 0 ? -1 : 1);
-    if (!perp_results_wins(results, i) || !(v < least)) continue;
-    best = i;
+  for (int cell = 0; cell < results->plan.n && metric >= 0; cell++) {
+    const double v = perp_results_value(results, cell, metric) *
+                     (results->study->metric[metric].better > 0 ? -1 : 1);
+    if (!perp_results_wins(results, cell) || !(v < least)) continue;
+    best = cell;
     least = v;
   }
   return best;

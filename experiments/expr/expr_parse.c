@@ -76,34 +76,34 @@ static bool word_part(const char *text, int i, bool arithmetic)
 static void expr_parse_advance(struct parser *parser)
 {
   const char *at = parser->text;
-  int i = parser->end;
-  while (isspace((unsigned char)at[i])) i++;
-  parser->at = i;
-  unsigned char c = (unsigned char)at[i];
+  int offset = parser->end;
+  while (isspace((unsigned char)at[offset])) offset++;
+  parser->at = offset;
+  unsigned char c = (unsigned char)at[offset];
   if (c == '\0') {
     parser->token = END;
-  } else if (isdigit(c) || (c == '.' && isdigit((unsigned char)at[i + 1]))) {
-    i = (int)(perp_real_at(at + i, &parser->number) - at);
+  } else if (isdigit(c) || (c == '.' && isdigit((unsigned char)at[offset + 1]))) {
+    offset = (int)(perp_real_at(at + offset, &parser->number) - at);
     parser->token = NUMBER;
   } else if (c == '"' || c == '\'') {
     parser->token = TEXT;
-    for (i++; at[i] != '\0' && (unsigned char)at[i] != c; i++) {}
-    if (at[i] == '\0') {
+    for (offset++; at[offset] != '\0' && (unsigned char)at[offset] != c; offset++) {}
+    if (at[offset] == '\0') {
       parser->token = BAD;
       expr_parse_complain(parser, parser->at, NULL, "a quote is not closed");
     } else
-      i++;
+      offset++;
   } else if (isalpha(c) || c == '_') {
     parser->token = WORD;
-    while (i == parser->at || word_part(at, i, parser->scope->arithmetic)) i++;
+    while (offset == parser->at || word_part(at, offset, parser->scope->arithmetic)) offset++;
   } else if (strchr("()<>=!,+-*/^", c) != NULL) {
     parser->token = SIGN;
-    i += strchr("<>=!", c) != NULL && at[i + 1] == '=' ? 2 : 1;
+    offset += strchr("<>=!", c) != NULL && at[offset + 1] == '=' ? 2 : 1;
   } else {
     parser->token = BAD;
-    expr_parse_complain(parser, i, NULL, "unexpected character '%c'", c);
+    expr_parse_complain(parser, offset, NULL, "unexpected character '%c'", c);
   }
-  parser->end = i;
+  parser->end = offset;
 }
 
 /* Is this the current token?  (a word or a sign: texts have quotes) */
@@ -237,7 +237,7 @@ static perp_expr *unknown_column(struct parser *parser, const char *word)
   enum { LONG = 120 };
   int n = parser->scope->n_columns;
   const char **names = perp_pool_alloc(parser->pool, (size_t)n + 1, sizeof *names);
-  for (int i = 0; i < n; i++) names[i] = parser->scope->columns[i].name;
+  for (int column = 0; column < n; column++) names[column] = parser->scope->columns[column].name;
   const char *hint = perp_unit_symbol(word)
                          ? perp_pool_printf(parser->pool, "a unit stands behind a number: 1 %s",
                                             word)

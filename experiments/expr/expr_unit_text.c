@@ -61,9 +61,10 @@ static int unit_text_word(const char *text)
 static const struct symbol *unit_text_symbol(const char *text)
 {
   const int n = unit_text_word(text);
-  for (int i = 0; i < N_SYMBOLS && n > 0; i++)
-    if ((int)strlen(symbols[i].name) == n && strncmp(symbols[i].name, text, (size_t)n) == 0)
-      return &symbols[i];
+  for (int symbol = 0; symbol < N_SYMBOLS && n > 0; symbol++)
+    if ((int)strlen(symbols[symbol].name) == n &&
+        strncmp(symbols[symbol].name, text, (size_t)n) == 0)
+      return &symbols[symbol];
   return NULL;
 }
 

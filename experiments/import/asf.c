@@ -156,8 +156,8 @@ static bool asf_dofs(asf_reader *in, asf_bone *bone, bool root)
 
 static int asf_find(const asf_file *file, const char *name)
 {
-  for (int i = 0; i < file->n; i++)
-    if (strcmp(file->bone[i].name, name) == 0) return i;
+  for (int bone = 0; bone < file->n; bone++)
+    if (strcmp(file->bone[bone].name, name) == 0) return bone;
   return -1;
 }
 
@@ -312,8 +312,8 @@ static bool asf_sections(asf_file *file)
     if (*in->s == ':') {
       asf_word(in, word);
       now = -1;
-      for (int i = 0; i < 4; i++)
-        if (strcasecmp(word, sections[i].name) == 0) now = i, seen |= 1 << i;
+      for (int section = 0; section < 4; section++)
+        if (strcasecmp(word, sections[section].name) == 0) now = section, seen |= 1 << section;
       asf_skip_line(in); /* :version 1.10, :name NAME */
       continue;
     }
@@ -324,10 +324,10 @@ static bool asf_sections(asf_file *file)
     if (!sections[now].line(file)) return false;
     if (asf_word(in, word)[0] != '\0') return asf_wrong(in, NULL, "%s is not allowed here", word);
   }
-  for (int i = 1; i < 4; i++)
-    if ((seen & 1 << i) == 0)
+  for (int section = 1; section < 4; section++)
+    if ((seen & 1 << section) == 0)
       return asf_wrong(in, "an ASF file has the sections :units, :root, :bonedata and :hierarchy",
-                       "the section %s is missing", sections[i].name);
+                       "the section %s is missing", sections[section].name);
   return file->n > 1 || asf_wrong(in, "begin ... end in :bonedata", "the skeleton has no bones");
 }
 
@@ -471,10 +471,11 @@ typedef struct amc_reader {
 static bool amc_complete(amc_reader *reader)
 {
   if (reader->frame < 0 || reader->seen == reader->want) return true;
-  for (int j = 0; j < reader->to->n; j++)
-    if (reader->to->joint[j].channels > 0 && !reader->done[j])
+  for (int joint = 0; joint < reader->to->n; joint++)
+    if (reader->to->joint[joint].channels > 0 && !reader->done[joint])
       return asf_wrong(&reader->in, "write a line for each bone with degrees of freedom",
-                       "frame %d has no line for %s", reader->number, reader->to->joint[j].name);
+                       "frame %d has no line for %s", reader->number,
+                       reader->to->joint[joint].name);
   return true;
 }
 
@@ -565,7 +566,8 @@ bool perp_amc_read(perp_diag *diag, const char *name, const char *text, size_t s
                         .angle = skeleton->angle > 0 ? skeleton->angle : 1,
                         .frame = -1 };
   reader.done = perp_xalloc((size_t)skeleton->n, sizeof *reader.done);
-  for (int j = 0; j < skeleton->n; j++) reader.want += skeleton->joint[j].channels > 0;
+  for (int joint = 0; joint < skeleton->n; joint++)
+    reader.want += skeleton->joint[joint].channels > 0;
   const bool good = asf_text(&reader.in, size) && amc_lines(&reader);
   skeleton->frames = good ? reader.frame + 1 : 0;
   skeleton->frame_time = frame_time;

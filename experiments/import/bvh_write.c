@@ -26,8 +26,8 @@ static bool bvh_turned(const perp_bvh_joint *joint)
 
 static bool bvh_is_plain(const perp_bvh *bvh)
 {
-  for (int j = 0; j < bvh->n; j++)
-    if (bvh_turned(&bvh->joint[j])) return false;
+  for (int joint = 0; joint < bvh->n; joint++)
+    if (bvh_turned(&bvh->joint[joint])) return false;
   return true;
 }
 
@@ -117,16 +117,16 @@ void perp_bvh_like(const perp_bvh *skeleton, int frames, double frame_time, perp
   };
   out->joint = perp_pool_alloc(&out->pool, (size_t)out->n, sizeof *out->joint);
   memcpy(out->joint, skeleton->joint, (size_t)out->n * sizeof *out->joint);
-  for (int i = 0; i < out->n; i++)
-    out->joint[i].name = perp_pool_strdup(&out->pool, skeleton->joint[i].name);
+  for (int joint = 0; joint < out->n; joint++)
+    out->joint[joint].name = perp_pool_strdup(&out->pool, skeleton->joint[joint].name);
   out->value = perp_pool_alloc(&out->pool, (size_t)frames * (size_t)out->channels + 1,
                                sizeof *out->value);
 }
 
 int perp_bvh_find(const perp_bvh *bvh, const char *name)
 {
-  for (int i = 0; i < bvh->n; i++)
-    if (!bvh->joint[i].end && strcmp(bvh->joint[i].name, name) == 0) return i;
+  for (int joint = 0; joint < bvh->n; joint++)
+    if (!bvh->joint[joint].end && strcmp(bvh->joint[joint].name, name) == 0) return joint;
   return -1;
 }
 

@@ -32,12 +32,12 @@ static void figure_segments(perp_figure *figure)
   figure->nodes = perp_figure_nodes_of(&figure->pool, bvh);
   figure->carrier = perp_pool_alloc(&figure->pool, (size_t)bvh->n, sizeof *figure->carrier);
   figure->of = perp_pool_alloc(&figure->pool, (size_t)bvh->n, sizeof *figure->of);
-  for (int j = 0; j < bvh->n; j++) {
-    figure->of[j] = -1;
-    const int carrier = figure->nodes.carrier[j];
-    figure->carrier[j] = carrier < 0 ? -1 : figure->of[carrier];
-    if (figure->nodes.node[j] != PERP_FIGURE_BODY) continue;
-    const char *name = bvh->joint[j].name;
+  for (int joint = 0; joint < bvh->n; joint++) {
+    figure->of[joint] = -1;
+    const int carrier = figure->nodes.carrier[joint];
+    figure->carrier[joint] = carrier < 0 ? -1 : figure->of[carrier];
+    if (figure->nodes.node[joint] != PERP_FIGURE_BODY) continue;
+    const char *name = bvh->joint[joint].name;
     if (strspn(name, "0123456789") == strlen(name) || strcmp(name, "world") == 0)
       name = perp_pool_printf(&figure->pool, "b_%s", name);
     for (int before = names.n; perp_names_index(&figure->pool, &names, name, -1) < before;)
@@ -45,27 +45,27 @@ static void figure_segments(perp_figure *figure)
     figure->segment = perp_pool_grown(&figure->pool, figure->segment, figure->n,
                                       sizeof *figure->segment);
     perp_figure_segment *s = &figure->segment[figure->n];
-    *s = (perp_figure_segment){ .joint = j, .parent = figure->carrier[j], .name = name };
-    s->class = perp_figure_class_of(bvh->joint[j].name, &s->side);
+    *s = (perp_figure_segment){ .joint = joint, .parent = figure->carrier[joint], .name = name };
+    s->class = perp_figure_class_of(bvh->joint[joint].name, &s->side);
     if (s->class < 0 && s->parent >= 0) {
       const perp_figure_segment *on = &figure->segment[s->parent];
-      s->class = perp_figure_part_of(bvh->joint[j].name, on->class);
+      s->class = perp_figure_part_of(bvh->joint[joint].name, on->class);
       if (s->class >= 0 && s->side == 0) s->side = on->side;
     }
     pelvis = pelvis || s->class == PERP_FIGURE_PELVIS;
-    figure->of[j] = figure->n++;
+    figure->of[joint] = figure->n++;
   }
   /* a segment that carries parts of the pelvis or thighs is the pelvis, whatever its name */
-  for (int i = 1; i < figure->n; i++) {
-    perp_figure_segment *on = &figure->segment[figure->segment[i].parent];
-    const int class = figure->segment[i].class;
+  for (int segment = 1; segment < figure->n; segment++) {
+    perp_figure_segment *on = &figure->segment[figure->segment[segment].parent];
+    const int class = figure->segment[segment].class;
     if (on->class < 0 && (class == PERP_FIGURE_PELVIS || (class == PERP_FIGURE_THIGH && !pelvis)))
       on->class = PERP_FIGURE_PELVIS;
   }
   /* a shoulder with the forearm behind it is the upper arm, not the collar bone */
-  for (int i = 1; i < figure->n; i++) {
-    perp_figure_segment *p = &figure->segment[figure->segment[i].parent];
-    if (figure->segment[i].class == PERP_FIGURE_FOREARM && p->class == PERP_FIGURE_CHEST &&
+  for (int segment = 1; segment < figure->n; segment++) {
+    perp_figure_segment *p = &figure->segment[figure->segment[segment].parent];
+    if (figure->segment[segment].class == PERP_FIGURE_FOREARM && p->class == PERP_FIGURE_CHEST &&
         p->side != 0)
       p->class = PERP_FIGURE_UPPER_ARM;
   }
@@ -87,15 +87,16 @@ static void figure_masses(perp_figure *figure)
     if (figure->segment[i].class >= 0)
       length[figure_group(figure->segment[i].class, figure->segment[i].side)] +=
           figure->segment[i].length;
-  for (int c = 0; c < PERP_FIGURE_CLASSES; c++)
+  for (int classe = 0; classe < PERP_FIGURE_CLASSES; classe++)
     for (int side = -1; side <= 1; side++) {
       const bool middle = side == 0;
-      if (figure_is_trunk(c) != middle && !(middle && length[figure_group(c, 0)] > 0)) continue;
-      int to = c;
+      if (figure_is_trunk(classe) != middle && !(middle && length[figure_group(classe, 0)] > 0))
+        continue;
+      int to = classe;
       for (int hops = 0;
            to >= 0 && !(length[figure_group(to, side)] > 0) && hops < PERP_FIGURE_CLASSES; hops++)
         to = perp_figure_classes[to].heir;
-      if (to >= 0) mass[figure_group(to, side)] += perp_figure_classes[c].mass;
+      if (to >= 0) mass[figure_group(to, side)] += perp_figure_classes[classe].mass;
     }
   for (int i = 0; i < figure->n; i++) {
     perp_figure_segment *segment = &figure->segment[i];

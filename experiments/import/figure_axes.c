@@ -37,11 +37,11 @@ int perp_figure_turns(const perp_figure *figure, const perp_figure_segment *segm
   const perp_bvh *bvh = figure->bvh;
   const int stop = segment->parent >= 0 ? figure->segment[segment->parent].joint : -1;
   int n = 0;
-  for (int j = segment->joint; j != stop && j >= 0; j = bvh->joint[j].parent)
-    for (int channel = 0; channel < bvh->joint[j].channels; channel++)
-      if (bvh->joint[j].channel[channel] >= PERP_BVH_RX) {
-        n += j == segment->joint ? 1 : 2; /* of another joint: any rotation */
-        *axis = ((int)bvh->joint[j].channel[channel] - PERP_BVH_RX + 1) % 3;
+  for (int joint = segment->joint; joint != stop && joint >= 0; joint = bvh->joint[joint].parent)
+    for (int channel = 0; channel < bvh->joint[joint].channels; channel++)
+      if (bvh->joint[joint].channel[channel] >= PERP_BVH_RX) {
+        n += joint == segment->joint ? 1 : 2; /* of another joint: any rotation */
+        *axis = ((int)bvh->joint[joint].channel[channel] - PERP_BVH_RX + 1) % 3;
       }
   return n;
 }

@@ -130,13 +130,14 @@ static const char *nodes_is_reference(const nodes_work *nodes, int joint, int on
 static void nodes_references(nodes_work *nodes)
 {
   const perp_bvh *bvh = nodes->bvh;
-  for (int j = 0, only; nodes->carries[j] && (only = nodes_only(nodes, j)) >= 0; j = only) {
-    const char *why = nodes_is_reference(nodes, j, only);
+  for (int joint = 0, only; nodes->carries[joint] && (only = nodes_only(nodes, joint)) >= 0;
+       joint = only) {
+    const char *why = nodes_is_reference(nodes, joint, only);
     if (why == NULL) return;
-    nodes->out->node[j] = PERP_FIGURE_LINK;
-    nodes->out->why[j] = why;
-    for (int i = j + 1; i < bvh->n; i++)
-      if (bvh->joint[i].parent == j && i != only)
+    nodes->out->node[joint] = PERP_FIGURE_LINK;
+    nodes->out->why[joint] = why;
+    for (int i = joint + 1; i < bvh->n; i++)
+      if (bvh->joint[i].parent == joint && i != only)
         nodes_drop(nodes, i, bvh->joint[i].end ? NULL : "beside the figure");
   }
 }
@@ -173,36 +174,36 @@ static void nodes_things(nodes_work *nodes)
 {
   const perp_bvh *bvh = nodes->bvh;
   bool figure_moves = false;
-  for (int j = 0; j < bvh->n; j++)
-    figure_moves = figure_moves || (nodes->class[j] >= 0 && bvh->joint[j].parent >= 0 &&
-                                    !bvh->joint[j].end && nodes->moves[j]);
-  for (int j = 1; j < bvh->n; j++) {
-    const int parent = bvh->joint[j].parent;
-    if (bvh->joint[j].end || nodes->knows[j] || !nodes->any_known || parent < 0 ||
-        nodes->out->node[j] != PERP_FIGURE_BODY || nodes->out->node[parent] == PERP_FIGURE_LINK)
+  for (int joint = 0; joint < bvh->n; joint++)
+    figure_moves = figure_moves || (nodes->class[joint] >= 0 && bvh->joint[joint].parent >= 0 &&
+                                    !bvh->joint[joint].end && nodes->moves[joint]);
+  for (int joint = 1; joint < bvh->n; joint++) {
+    const int parent = bvh->joint[joint].parent;
+    if (bvh->joint[joint].end || nodes->knows[joint] || !nodes->any_known || parent < 0 ||
+        nodes->out->node[joint] != PERP_FIGURE_BODY || nodes->out->node[parent] == PERP_FIGURE_LINK)
       continue;
-    const bool slides = nodes_slides(bvh, j, nodes->shortest);
+    const bool slides = nodes_slides(bvh, joint, nodes->shortest);
     const int on = nodes->class[parent];
     const bool held = on == PERP_FIGURE_HAND || on == PERP_FIGURE_FOOT || on == PERP_FIGURE_HEAD;
     bool moves = false;
-    for (int i = j; i < bvh->n; i++) {
+    for (int i = joint; i < bvh->n; i++) {
       int up = i;
-      while (up > j) up = bvh->joint[up].parent;
-      moves = moves || (up == j && nodes->moves[i]);
+      while (up > joint) up = bvh->joint[up].parent;
+      moves = moves || (up == joint && nodes->moves[i]);
     }
     if (!slides && !held && (moves || !figure_moves)) continue;
     const char *why = slides ? "moves apart from what carries it"
                       : held ? "no name of a part of the body"
                              : "never moves on what carries it";
-    if (nodes_has_bone(nodes, parent, j) || nodes->out->node[parent] != PERP_FIGURE_BODY) {
-      nodes_drop(nodes, j, why);
+    if (nodes_has_bone(nodes, parent, joint) || nodes->out->node[parent] != PERP_FIGURE_BODY) {
+      nodes_drop(nodes, joint, why);
       continue;
     }
-    nodes->out->node[j] =
+    nodes->out->node[joint] =
         PERP_FIGURE_END; /* the bone that leads to it is the only one of its parent */
-    nodes->out->why[j] = why;
-    for (int i = j + 1; i < bvh->n; i++)
-      if (bvh->joint[i].parent == j) nodes_drop(nodes, i, NULL);
+    nodes->out->why[joint] = why;
+    for (int i = joint + 1; i < bvh->n; i++)
+      if (bvh->joint[i].parent == joint) nodes_drop(nodes, i, NULL);
   }
 }
 
@@ -210,15 +211,17 @@ static void nodes_things(nodes_work *nodes)
 static void nodes_bones(const perp_bvh *bvh, perp_figure_nodes *figure)
 {
   int *body = perp_xalloc((size_t)bvh->n, sizeof *body); /* joint of the body that carries it */
-  for (int j = 0; j < bvh->n; j++) {
-    const int parent = bvh->joint[j].parent;
+  for (int joint = 0; joint < bvh->n; joint++) {
+    const int parent = bvh->joint[joint].parent;
     double place[3];
-    nodes_place(bvh, j, place);
-    body[j] = parent < 0 ? -1 : figure->node[parent] == PERP_FIGURE_BODY ? parent : body[parent];
+    nodes_place(bvh, joint, place);
+    body[joint] = parent < 0                                 ? -1
+                  : figure->node[parent] == PERP_FIGURE_BODY ? parent
+                                                             : body[parent];
     const bool through = parent >= 0 && figure->node[parent] == PERP_FIGURE_LINK;
     for (int c = 0; c < 3; c++)
-      figure->bone[j][c] = place[c] + (through ? figure->bone[parent][c] : 0);
-    figure->carrier[j] = body[j];
+      figure->bone[joint][c] = place[c] + (through ? figure->bone[parent][c] : 0);
+    figure->carrier[joint] = body[joint];
   }
   free(body);
 }
@@ -237,31 +240,33 @@ perp_figure_nodes perp_figure_nodes_of(perp_pool *pool, const perp_bvh *bvh)
   out.why = perp_pool_alloc(pool, n, sizeof *out.why);
   out.carrier = perp_pool_alloc(pool, n, sizeof *out.carrier);
   out.bone = perp_pool_alloc(pool, n, sizeof *out.bone);
-  for (int j = 0; j < bvh->n; j++) {
+  for (int joint = 0; joint < bvh->n; joint++) {
     int side;
-    const int parent = bvh->joint[j].parent;
-    nodes.class[j] = bvh->joint[j].end ? PERP_FIGURE_UNKNOWN
-                                       : perp_figure_class_of(bvh->joint[j].name, &side);
-    if (nodes.class[j] < 0 && parent >= 0 && !bvh->joint[j].end)
-      nodes.class[j] = perp_figure_part_of(bvh->joint[j].name, nodes.class[parent]);
+    const int parent = bvh->joint[joint].parent;
+    nodes.class[joint] = bvh->joint[joint].end
+                             ? PERP_FIGURE_UNKNOWN
+                             : perp_figure_class_of(bvh->joint[joint].name, &side);
+    if (nodes.class[joint] < 0 && parent >= 0 && !bvh->joint[joint].end)
+      nodes.class[joint] = perp_figure_part_of(bvh->joint[joint].name, nodes.class[parent]);
     if (parent >= 0) {
       nodes.carries[parent] = true;
-      y[j] = y[parent] + bvh->joint[j].offset[1];
+      y[joint] = y[parent] + bvh->joint[joint].offset[1];
     }
-    nodes.moves[j] = perp_bvh_moves(bvh, j);
-    low = fmin(low, y[j]), high = fmax(high, y[j]);
+    nodes.moves[joint] = perp_bvh_moves(bvh, joint);
+    low = fmin(low, y[joint]), high = fmax(high, y[joint]);
   }
   nodes.shortest = NODES_SHORT * (high - low);
-  for (int j = bvh->n - 1; j >= 0; j--) {
-    nodes.knows[j] = nodes.knows[j] || nodes.class[j] >= 0;
-    nodes.any_known = nodes.any_known || nodes.class[j] >= 0;
-    if (nodes.knows[j] && bvh->joint[j].parent >= 0) nodes.knows[bvh->joint[j].parent] = true;
-    out.node[j] = nodes.carries[j] ? PERP_FIGURE_BODY : PERP_FIGURE_END;
+  for (int joint = bvh->n - 1; joint >= 0; joint--) {
+    nodes.knows[joint] = nodes.knows[joint] || nodes.class[joint] >= 0;
+    nodes.any_known = nodes.any_known || nodes.class[joint] >= 0;
+    if (nodes.knows[joint] && bvh->joint[joint].parent >= 0)
+      nodes.knows[bvh->joint[joint].parent] = true;
+    out.node[joint] = nodes.carries[joint] ? PERP_FIGURE_BODY : PERP_FIGURE_END;
   }
   nodes_references(&nodes);
   nodes_things(&nodes);
-  for (int j = bvh->n - 1; j >= 0; j--)
-    if (out.node[j] == PERP_FIGURE_BODY) nodes_short(&nodes, j);
+  for (int joint = bvh->n - 1; joint >= 0; joint--)
+    if (out.node[joint] == PERP_FIGURE_BODY) nodes_short(&nodes, joint);
   nodes_bones(bvh, &out);
   free(y);
   free(nodes.class);

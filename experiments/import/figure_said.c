@@ -127,14 +127,14 @@ static void said_size(const perp_figure *figure, perp_text *said)
 /* Places and orientations of all segments in a frame, in the world, [segments][7]. */
 static void said_pose(const perp_figure *figure, int frame, double *q)
 {
-  for (int i = 0; i < figure->n; i++) {
-    double *to = q + (ptrdiff_t)7 * i, quat[4], place[3], R[9], arm[3];
-    perp_figure_pose(figure, i, frame, quat, place);
-    if (figure->segment[i].parent < 0) {
+  for (int segment = 0; segment < figure->n; segment++) {
+    double *to = q + (ptrdiff_t)7 * segment, quat[4], place[3], R[9], arm[3];
+    perp_figure_pose(figure, segment, frame, quat, place);
+    if (figure->segment[segment].parent < 0) {
       memcpy(to, place, sizeof place);
       memcpy(to + 3, quat, sizeof quat);
     } else {
-      const double *up = q + (ptrdiff_t)7 * figure->segment[i].parent;
+      const double *up = q + (ptrdiff_t)7 * figure->segment[segment].parent;
       perp_quat_matrix(up + 3, R);
       perp_turn(3, R, place, arm);
       for (int c = 0; c < 3; c++) to[c] = up[c] + arm[c];
@@ -172,11 +172,12 @@ static int said_jumps(const perp_figure *figure, double unit, perp_jump *jump, i
 static bool said_drawn(const perp_figure *figure, int frame)
 {
   const perp_bvh *bvh = figure->bvh;
-  for (int j = 0; j < bvh->n; j++)
-    for (int c = 0; c < bvh->joint[j].channels && figure->nodes.node[j] == PERP_FIGURE_BODY; c++)
-      if (bvh->joint[j].channel[c] >= PERP_BVH_RX &&
+  for (int joint = 0; joint < bvh->n; joint++)
+    for (int c = 0; c < bvh->joint[joint].channels && figure->nodes.node[joint] == PERP_FIGURE_BODY;
+         c++)
+      if (bvh->joint[joint].channel[c] >= PERP_BVH_RX &&
           fabs(bvh->value[(size_t)frame * (size_t)bvh->channels +
-                          (size_t)(bvh->joint[j].first + c)]) > 1e-6)
+                          (size_t)(bvh->joint[joint].first + c)]) > 1e-6)
         return false;
   return true;
 }

@@ -44,12 +44,12 @@ static void figure_rates(const perp_figure *figure, int segment, const double pl
   memset(w, 0, 3 * sizeof *w);
   memset(v, 0, 3 * sizeof *v);
   if (n < 2) return;
-  for (int k = 0; k < n; k++) {
-    t[k] = k * bvh->frame_time;
-    perp_figure_pose(figure, segment, k, knots[k], knots[k] + 4);
-    perp_quat_matrix(knots[k], R);
+  for (int frame = 0; frame < n; frame++) {
+    t[frame] = frame * bvh->frame_time;
+    perp_figure_pose(figure, segment, frame, knots[frame], knots[frame] + 4);
+    perp_quat_matrix(knots[frame], R);
     perp_turn(3, R, place, arm);
-    for (int i = 0; i < 3; i++) knots[k][4 + i] += arm[i];
+    for (int i = 0; i < 3; i++) knots[frame][4 + i] += arm[i];
   }
   perp_blend_rotation(n, t, knots[0], 7, 0, q, w, wdot);
   for (int i = 0; i < 3; i++) {
@@ -109,13 +109,13 @@ static void figure_lowest(figure_writer *writer)
   /* of a very long motion every so many frames tell where the floor is */
   const int frames = bvh->frames, step = frames > 10000 ? frames / 10000 : 1;
   writer->low = HUGE_VAL;
-  for (int k = frames > 0 ? 0 : -1; k < frames; k += k < 0 ? 1 : step) {
-    figure_poses(writer->f, k, pose);
-    for (int j = 0; j < bvh->n; j++) {
-      const int s = writer->f->carrier[j], own = writer->f->of[j];
-      if (own < 0 && !figure_bone(writer->f, j)) continue;
+  for (int frame = frames > 0 ? 0 : -1; frame < frames; frame += frame < 0 ? 1 : step) {
+    figure_poses(writer->f, frame, pose);
+    for (int joint = 0; joint < bvh->n; joint++) {
+      const int s = writer->f->carrier[joint], own = writer->f->of[joint];
+      if (own < 0 && !figure_bone(writer->f, joint)) continue;
       const double r = fmax(s >= 0 ? writer->radius[s] : 0, own >= 0 ? writer->radius[own] : 0);
-      writer->low = fmin(writer->low, pose[j].p[2] - r);
+      writer->low = fmin(writer->low, pose[joint].p[2] - r);
     }
   }
   free(pose);
@@ -140,14 +140,15 @@ static void figure_radii(figure_writer *writer)
   const perp_figure *figure = writer->f;
   const double unit = PERP_FIGURE_HEIGHT / figure->height;
   double *bones = perp_xalloc((size_t)figure->n, sizeof *bones);
-  for (int j = 1; j < figure->bvh->n; j++) {
-    const double *o = figure->nodes.bone[j]; /* x, y, z of the file */
-    if (figure_bone(figure, j))
-      bones[figure->carrier[j]] += sqrt(o[1] * o[1] + o[2] * o[2] + o[0] * o[0]);
+  for (int joint = 1; joint < figure->bvh->n; joint++) {
+    const double *o = figure->nodes.bone[joint]; /* x, y, z of the file */
+    if (figure_bone(figure, joint))
+      bones[figure->carrier[joint]] += sqrt(o[1] * o[1] + o[2] * o[2] + o[0] * o[0]);
   }
-  for (int i = 0; i < figure->n; i++)
-    writer->radius[i] = figure_radius(fmax(bones[i], 1e-9) * unit, figure->segment[i].mass / 1000) /
-                        unit;
+  for (int segment = 0; segment < figure->n; segment++)
+    writer->radius[segment] = figure_radius(fmax(bones[segment], 1e-9) * unit,
+                                            figure->segment[segment].mass / 1000) /
+                              unit;
   free(bones);
 }
 
@@ -288,10 +289,10 @@ static void figure_shapes(figure_writer *writer, int segment)
   const perp_figure_segment *figure_segment = &figure->segment[segment];
   bool first = true;
   fputs(", shape: [", writer->out);
-  for (int j = 1; j < figure->bvh->n; j++) {
-    if (!figure_bone(figure, j) || figure->carrier[j] != segment) continue;
+  for (int joint = 1; joint < figure->bvh->n; joint++) {
+    if (!figure_bone(figure, joint) || figure->carrier[joint] != segment) continue;
     double quat[4], at[3];
-    const double *d = figure->nodes.bone[j];
+    const double *d = figure->nodes.bone[joint];
     const double length = sqrt(perp_dot(3, d, d));
     for (int k = 0; k < 3; k++) at[k] = 0.5 * d[k] - figure_segment->centre[k];
     fprintf(writer->out, "%s\n      { kind: %s, group: 1, radius: k * ", first ? "" : ",",
@@ -358,8 +359,8 @@ static void figure_joints(figure_writer *writer)
 {
   const perp_figure *figure = writer->f;
   if (figure->n > 1) fputs("joints:\n", writer->out);
-  for (int i = 0; i < figure->n; i++) {
-    const perp_figure_segment *s = &figure->segment[i];
+  for (int segment = 0; segment < figure->n; segment++) {
+    const perp_figure_segment *s = &figure->segment[segment];
     if (s->parent < 0) continue;
     const perp_figure_segment *p = &figure->segment[s->parent];
     double offset[3], minus[3], a[3], b[3];
@@ -508,9 +509,9 @@ static void figure_source(figure_writer *writer, const char *base)
     figure_digits(writer, options->frame_time);
   }
   bool deep = false;
-  for (int i = 0; i < writer->f->n; i++)
-    deep = deep || (writer->f->segment[i].parent >= 0 &&
-                    writer->f->segment[writer->f->segment[i].parent].parent >= 0);
+  for (int segment = 0; segment < writer->f->n; segment++)
+    deep = deep || (writer->f->segment[segment].parent >= 0 &&
+                    writer->f->segment[writer->f->segment[segment].parent].parent >= 0);
   if (deep) return; /* else no bone between two joints tells the scale */
   double origin[3];
   for (int k = 0; k < 3; k++) origin[k] = -writer->f->segment[0].centre[k];

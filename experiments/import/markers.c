@@ -59,30 +59,30 @@ static double markers_arm(const perp_bvh *bvh, int joint)
 void perp_markers_write(const perp_bvh *bvh, perp_text *out)
 {
   double p[PERP_BVH_JOINTS][3], q[PERP_BVH_JOINTS][4];
-  for (int i = 0; i < bvh->n; i++)
-    for (int m = 0; m < 3 && !bvh->joint[i].end; m++) {
-      perp_text_add(out, "# place %s.%d:", bvh->joint[i].name, m + 1);
-      for (int c = 0; c < 3; c++) markers_put(out, " ", c == m ? markers_arm(bvh, i) : 0);
+  for (int joint = 0; joint < bvh->n; joint++)
+    for (int m = 0; m < 3 && !bvh->joint[joint].end; m++) {
+      perp_text_add(out, "# place %s.%d:", bvh->joint[joint].name, m + 1);
+      for (int c = 0; c < 3; c++) markers_put(out, " ", c == m ? markers_arm(bvh, joint) : 0);
       perp_text_add(out, "\n");
     }
   perp_text_add(out, "t [s]");
-  for (int i = 0; i < bvh->n; i++)
-    for (int m = 0; m < 9 && !bvh->joint[i].end; m++)
-      perp_text_add(out, ", %s.%d.%c", bvh->joint[i].name, m / 3 + 1, "xyz"[m % 3]);
+  for (int joint = 0; joint < bvh->n; joint++)
+    for (int m = 0; m < 9 && !bvh->joint[joint].end; m++)
+      perp_text_add(out, ", %s.%d.%c", bvh->joint[joint].name, m / 3 + 1, "xyz"[m % 3]);
   perp_text_add(out, "\n");
   for (int frame = 0; frame < bvh->frames; frame++) {
     markers_put(out, "", frame * bvh->frame_time);
-    for (int i = 0; i < bvh->n; i++) {
+    for (int joint = 0; joint < bvh->n; joint++) {
       double quat[4], offset[3], R[9];
-      perp_bvh_pose(bvh, i, frame, quat, offset);
-      markers_world(bvh, i, quat, offset, p, q);
-      if (bvh->joint[i].end) continue;
-      perp_quat_matrix(q[i], R);
-      for (int m = 0; m < 3; m++)
+      perp_bvh_pose(bvh, joint, frame, quat, offset);
+      markers_world(bvh, joint, quat, offset, p, q);
+      if (bvh->joint[joint].end) continue;
+      perp_quat_matrix(q[joint], R);
+      for (int file = 0; file < 3; file++)
         for (int c = 0; c < 3; c++)
           markers_put(out, ", ",
-                      p[i][markers_axis(c)] +
-                          markers_arm(bvh, i) * R[markers_axis(c) + 3 * markers_axis(m)]);
+                      p[joint][markers_axis(c)] +
+                          markers_arm(bvh, joint) * R[markers_axis(c) + 3 * markers_axis(file)]);
     }
     perp_text_add(out, "\n");
   }
@@ -146,9 +146,9 @@ static bool markers_place(markers *work, const char *text, const char *end, int 
   if (markers_find(work, m.name, length) >= 0)
     return markers_wrong(work, line, NULL, "the marker '%s' has two places", m.name);
   const char *at = colon + 1;
-  for (int c = 0; c < 3; c++) {
-    const char *next = perp_real_at(at, &m.s[markers_axis(c)]);
-    if (next == NULL || next > end || !isfinite(m.s[markers_axis(c)]))
+  for (int file = 0; file < 3; file++) {
+    const char *next = perp_real_at(at, &m.s[markers_axis(file)]);
+    if (next == NULL || next > end || !isfinite(m.s[markers_axis(file)]))
       return markers_wrong(work, line, "# place JOINT.1: 10 0 0",
                            "the place of the marker '%s' needs three numbers", m.name);
     at = next;
@@ -210,16 +210,16 @@ static bool markers_row(markers *work, const char *text, const char *end, int li
   work->x = perp_pool_grown(&work->pool, work->x, work->rows,
                             (size_t)(3 * work->n) * sizeof *work->x);
   double *x = work->x + (size_t)work->rows * (size_t)(3 * work->n);
-  for (int k = -1; k < columns; k++) {
+  for (int column = -1; column < columns; column++) {
     const bool none = text >= end;
     const char *cell = markers_cell(text, end, &length, &text);
     double value = (double)NAN;
     const char *stop = length > 0 ? perp_real_at(cell, &value) : cell;
-    if ((length > 0 && (stop != cell + length || !isfinite(value))) || (k < 0 && length == 0) ||
-        (none && k < columns - 1))
+    if ((length > 0 && (stop != cell + length || !isfinite(value))) ||
+        (column < 0 && length == 0) || (none && column < columns - 1))
       return markers_wrong(work, line, "leave the fields of hidden markers empty",
-                           "field %d is not a number: '%.*s'", k + 2, (int)length, cell);
-    *(k < 0 ? &work->t[work->rows] : &x[place[k]]) = value;
+                           "field %d is not a number: '%.*s'", column + 2, (int)length, cell);
+    *(column < 0 ? &work->t[work->rows] : &x[place[column]]) = value;
   }
   if (text < end) return markers_wrong(work, line, NULL, "there are more fields than columns");
   work->rows++;
@@ -397,13 +397,13 @@ bool perp_markers_fit(perp_diag *diag, const char *path, const char *text, const
   if (good)
     perp_bvh_like(skeleton, work.rows, (work.t[work.rows - 1] - work.t[0]) / (work.rows - 1), out);
   for (int row = 0; good && row < work.rows; row++) {
-    for (int i = 0; good && i < out->n; i++)
-      if (!out->joint[i].end && out->joint[i].channels > 0) {
-        good = markers_joint(&work, i, row, p, q, out);
+    for (int joint = 0; good && joint < out->n; joint++)
+      if (!out->joint[joint].end && out->joint[joint].channels > 0) {
+        good = markers_joint(&work, joint, row, p, q, out);
       } else {
         double quat[4], offset[3];
-        perp_bvh_pose(out, i, row, quat, offset);
-        markers_world(out, i, quat, offset, p, q);
+        perp_bvh_pose(out, joint, row, quat, offset);
+        markers_world(out, joint, quat, offset, p, q);
       }
     if (good) sum += markers_left(&work, row, p, q, &count);
   }

@@ -52,8 +52,8 @@ void mjcf_assets_read(mjcf *mj)
     }
   mj->mesh = perp_pool_alloc(&robot->pool, (size_t)meshes + 1, sizeof *mj->mesh);
   mj->field = perp_pool_alloc(&robot->pool, (size_t)fields + 1, sizeof *mj->field);
-  for (int i = 0; i < meshes; i++) mj->mesh[i] = NOT_LOADED;
-  for (int i = 0; i < fields; i++) mj->field[i] = NOT_LOADED;
+  for (int meshe = 0; meshe < meshes; meshe++) mj->mesh[meshe] = NOT_LOADED;
+  for (int field = 0; field < fields; field++) mj->field[field] = NOT_LOADED;
 }
 
 static const char *asset_path(mjcf *mj, const xmlNode *node, const char *file, const char *folder,

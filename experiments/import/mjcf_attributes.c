@@ -88,13 +88,14 @@ mjcf_element mjcf_layers(mjcf *mj, const xmlNode *node, const char *kind, const 
     class = 0;
   }
   int n = 1, most = mj->class[class].n;
-  for (int c = class; c >= 0; c = mj->class[c].parent) n += mj->class[c].n;
+  for (int parent = class; parent >= 0; parent = mj->class[parent].parent) n += mj->class[parent].n;
   element.layer = perp_pool_alloc(&mj->robot->pool, (size_t)n, sizeof *element.layer);
   element.layer[element.n++] = node;
-  for (int c = class; c >= 0; most = mj->class[c].parent_n, c = mj->class[c].parent)
+  for (int parent = class; parent >= 0;
+       most = mj->class[parent].parent_n, parent = mj->class[parent].parent)
     for (int i = most - 1; i >= 0; i--)
-      if (layers_same_kind(mj->class[c].node[i], kind))
-        element.layer[element.n++] = mj->class[c].node[i];
+      if (layers_same_kind(mj->class[parent].node[i], kind))
+        element.layer[element.n++] = mj->class[parent].node[i];
   return element;
 }
 

@@ -62,25 +62,25 @@ static void equality_point(const double x[3], const double R[9], const double s[
 static int tendon_joint(mjcf *mj, const xmlNode *part, bool fixed, perp_robot_tendon *own)
 {
   perp_robot *robot = mj->robot;
-  const int j = mjcf_reference(mj, &mj->joints, part, "joint", "joint");
+  const int joint = mjcf_reference(mj, &mj->joints, part, "joint", "joint");
   double factor = 0;
   own->joints++;
-  if (j < 0 || !fixed) return j;
-  if (robot->joint[j].kind != PERP_ROBOT_HINGE && robot->joint[j].kind != PERP_ROBOT_SLIDE)
+  if (joint < 0 || !fixed) return joint;
+  if (robot->joint[joint].kind != PERP_ROBOT_HINGE && robot->joint[joint].kind != PERP_ROBOT_SLIDE)
     perp_xml_refuse(robot, part, "use hinges and slides",
-                    "joint '%s' of tendon '%s' has no single coordinate", robot->joint[j].name,
+                    "joint '%s' of tendon '%s' has no single coordinate", robot->joint[joint].name,
                     own->name);
   if (perp_xml_numbers(robot, part, "coef", 1, 1, &factor) == 0)
     perp_xml_refuse(robot, part, "write coef=\"1\"",
                     "a joint of tendon '%s' needs the attribute 'coef'", own->name);
-  int i = 0;
-  while (i < own->n_terms && own->term[i].joint != j) i++;
-  if (i == own->n_terms) {
+  int term = 0;
+  while (term < own->n_terms && own->term[term].joint != joint) term++;
+  if (term == own->n_terms) {
     own->term = perp_pool_grown(&robot->pool, own->term, own->n_terms, sizeof *own->term);
-    own->term[own->n_terms++] = (perp_robot_term){ j, 0 };
+    own->term[own->n_terms++] = (perp_robot_term){ joint, 0 };
   }
-  own->term[i].factor += factor;
-  return j;
+  own->term[term].factor += factor;
+  return joint;
 }
 
 static int tendon_site(mjcf *mj, const xmlNode *part, perp_robot_tendon *own)

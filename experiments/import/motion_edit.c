@@ -17,9 +17,9 @@ static bool edit_wrong(perp_diag *diag, const char *hint, const char *text)
 /* ---- retargeting ---- */
 
 /* The rotations of a frame as they stand, where both joints have the same channels. */
-static bool edit_copy(const perp_bvh *from, int j, int frame, perp_bvh *out, int i, int k)
+static bool edit_copy(const perp_bvh *from, int joint, int frame, perp_bvh *out, int i, int k)
 {
-  const perp_bvh_joint *a = &from->joint[j], *b = &out->joint[i];
+  const perp_bvh_joint *a = &from->joint[joint], *b = &out->joint[i];
   if (a->channels != b->channels ||
       memcmp(a->channel, b->channel, (size_t)a->channels * sizeof *a->channel) != 0 ||
       memcmp(a->frame, b->frame, sizeof a->frame) != 0)
@@ -35,9 +35,11 @@ static bool edit_copy(const perp_bvh *from, int j, int frame, perp_bvh *out, int
 static double edit_height(const perp_bvh *bvh)
 {
   double lowest = 0, y[PERP_BVH_JOINTS];
-  for (int i = 0; i < bvh->n; i++) {
-    y[i] = bvh->joint[i].parent < 0 ? 0 : y[bvh->joint[i].parent] + bvh->joint[i].offset[1];
-    lowest = fmin(lowest, y[i]);
+  for (int joint = 0; joint < bvh->n; joint++) {
+    y[joint] = bvh->joint[joint].parent < 0
+                   ? 0
+                   : y[bvh->joint[joint].parent] + bvh->joint[joint].offset[1];
+    lowest = fmin(lowest, y[joint]);
   }
   return -lowest;
 }
@@ -50,8 +52,8 @@ bool perp_motion_retarget(perp_diag *diag, const perp_bvh *motion, const perp_bv
   *out = (perp_bvh){ .n = 0 };
   if (motion->frames == 0)
     return edit_wrong(diag, "name the file with the motion first", "the motion has no frames");
-  for (int i = 0; i < skeleton->n; i++)
-    found += !skeleton->joint[i].end && perp_bvh_find(motion, skeleton->joint[i].name) >= 0;
+  for (int joint = 0; joint < skeleton->n; joint++)
+    found += !skeleton->joint[joint].end && perp_bvh_find(motion, skeleton->joint[joint].name) >= 0;
   if (found == 0)
     return edit_wrong(diag, "rename the joints of one of both",
                       "no joint of the skeleton has the name of a joint of the motion");
@@ -64,15 +66,15 @@ bool perp_motion_retarget(perp_diag *diag, const perp_bvh *motion, const perp_bv
                       "be compared");
   perp_bvh_like(skeleton, motion->frames, motion->frame_time, out);
   for (int frame = 0; frame < out->frames; frame++)
-    for (int i = 0; i < out->n; i++) {
-      const int j = out->joint[i].end ? -1 : perp_bvh_find(motion, out->joint[i].name);
+    for (int joint = 0; joint < out->n; joint++) {
+      const int j = out->joint[joint].end ? -1 : perp_bvh_find(motion, out->joint[joint].name);
       double quat[4] = { 1 }, offset[3], place[3];
-      if (out->joint[i].end) continue;
-      perp_bvh_pose(out, i, -1, quat, offset);
+      if (out->joint[joint].end) continue;
+      perp_bvh_pose(out, joint, -1, quat, offset);
       if (j >= 0) perp_bvh_pose(motion, j, frame, quat, place);
-      for (int c = 0; c < 3 && j == 0 && i == 0; c++) offset[c] = place[c] * to / from;
-      perp_bvh_set_pose(out, i, frame, quat, offset);
-      if (j >= 0) edit_copy(motion, j, frame, out, i, frame);
+      for (int c = 0; c < 3 && j == 0 && joint == 0; c++) offset[c] = place[c] * to / from;
+      perp_bvh_set_pose(out, joint, frame, quat, offset);
+      if (j >= 0) edit_copy(motion, j, frame, out, joint, frame);
     }
   return true;
 }
@@ -92,14 +94,14 @@ static void edit_slerp(const double R[4], const double Q[4], double b, double ou
 static void edit_sample(const perp_bvh *bvh, int joint, double t, double quat[4], double offset[3])
 {
   const double at = fmin(fmax(t / bvh->frame_time, 0), bvh->frames - 1);
-  int k = (int)floor(at + 1e-9);
-  const double part = at - k;
-  if (k > bvh->frames - 1) k = bvh->frames - 1;
-  perp_bvh_pose(bvh, joint, k, quat, offset);
-  if (part <= 1e-9 || k + 1 >= bvh->frames) return;
+  int frame = (int)floor(at + 1e-9);
+  const double part = at - frame;
+  if (frame > bvh->frames - 1) frame = bvh->frames - 1;
+  perp_bvh_pose(bvh, joint, frame, quat, offset);
+  if (part <= 1e-9 || frame + 1 >= bvh->frames) return;
   double next[4], there[3], from[4];
   memcpy(from, quat, sizeof from);
-  perp_bvh_pose(bvh, joint, k + 1, next, there);
+  perp_bvh_pose(bvh, joint, frame + 1, next, there);
   edit_slerp(from, next, part, quat);
   for (int c = 0; c < 3; c++) offset[c] += part * (there[c] - offset[c]);
 }
@@ -158,17 +160,18 @@ bool perp_motion_blend(perp_diag *diag, const perp_bvh *first, const perp_bvh *s
     return edit_wrong(diag, NULL, "the motion would have too many frames");
   const int frames = 1 + (int)intervals;
   perp_bvh_like(first, frames, first->frame_time, out);
-  for (int k = 0; k < frames; k++) {
-    const double t = k * first->frame_time, b = perp_blend_weight((t - at) / over);
-    for (int i = 0; i < out->n; i++) {
+  for (int frame = 0; frame < frames; frame++) {
+    const double t = frame * first->frame_time, b = perp_blend_weight((t - at) / over);
+    for (int joint = 0; joint < out->n; joint++) {
       double Q[4], place[3], offset[3], R[4];
-      if (pair[i] < 0) continue;
-      edit_sample(first, i, t, quat, offset);
-      edit_sample(second, pair[i], t - at, Q, place);
-      for (int c = 0; c < 3; c++) offset[c] += b * (place[c] + (i == 0 ? shift[c] : 0) - offset[c]);
+      if (pair[joint] < 0) continue;
+      edit_sample(first, joint, t, quat, offset);
+      edit_sample(second, pair[joint], t - at, Q, place);
+      for (int c = 0; c < 3; c++)
+        offset[c] += b * (place[c] + (joint == 0 ? shift[c] : 0) - offset[c]);
       edit_slerp(quat, Q, b, R);
-      perp_bvh_set_pose(out, i, k, b <= 0 ? quat : b >= 1 ? Q : R, offset);
-      if (b <= 0) edit_copy(first, i, k, out, i, k);
+      perp_bvh_set_pose(out, joint, frame, b <= 0 ? quat : b >= 1 ? Q : R, offset);
+      if (b <= 0) edit_copy(first, joint, frame, out, joint, frame);
     }
   }
   return true;

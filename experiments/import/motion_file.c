@@ -39,12 +39,12 @@ static int *motion_bodies(perp_diag *diag, const perp_node *at, const perp_model
                           const perp_figure *figure, const char *path)
 {
   int *body = perp_xalloc((size_t)figure->n, sizeof *body);
-  for (int i = 0; i < figure->n; i++) {
-    body[i] = motion_body(model, figure->segment[i].name);
-    if (body[i] >= 0) continue;
+  for (int segment = 0; segment < figure->n; segment++) {
+    body[segment] = motion_body(model, figure->segment[segment].name);
+    if (body[segment] >= 0) continue;
     perp_diag_error(diag, at, 0, "give the bodies the names of the joints in the file",
                     "%s moves %s, but the scene has no body of that name", path,
-                    figure->segment[i].name);
+                    figure->segment[segment].name);
     free(body);
     return NULL;
   }
@@ -73,21 +73,23 @@ static bool motion_measure(perp_diag *diag, const perp_node *at, const perp_mode
                            const perp_figure *figure, const int *body, perp_motion_file *from)
 {
   const double *place, *own, *other;
-  for (int i = 0; i < figure->n && !(from->scale > 0); i++) {
-    const int p = figure->segment[i].parent, pp = p >= 0 ? figure->segment[p].parent : -1;
+  for (int segment = 0; segment < figure->n && !(from->scale > 0); segment++) {
+    const int parent = figure->segment[segment].parent,
+              pp = parent >= 0 ? figure->segment[parent].parent : -1;
     double d[3];
-    if (pp < 0 || !motion_anchors(model, body[p], body[i], &place, &other) ||
-        !motion_anchors(model, body[pp], body[p], &other, &own))
+    if (pp < 0 || !motion_anchors(model, body[parent], body[segment], &place, &other) ||
+        !motion_anchors(model, body[pp], body[parent], &other, &own))
       continue;
-    const double *offset = figure->nodes.bone[figure->segment[i].joint];
+    const double *offset = figure->nodes.bone[figure->segment[segment].joint];
     for (int k = 0; k < 3; k++) d[k] = place[k] - own[k];
     if (perp_dot(3, offset, offset) > 0 && perp_dot(3, d, d) > 0)
       from->scale = sqrt(perp_dot(3, d, d) / perp_dot(3, offset, offset));
   }
-  for (int i = 1; i < figure->n && from->scale > 0; i++) {
-    if (figure->segment[i].parent != 0 || !motion_anchors(model, body[0], body[i], &place, &other))
+  for (int segment = 1; segment < figure->n && from->scale > 0; segment++) {
+    if (figure->segment[segment].parent != 0 ||
+        !motion_anchors(model, body[0], body[segment], &place, &other))
       continue;
-    const double *offset = figure->nodes.bone[figure->segment[i].joint];
+    const double *offset = figure->nodes.bone[figure->segment[segment].joint];
     for (int k = 0; k < 3; k++) from->origin[k] = place[k] - from->scale * offset[k];
     return true;
   }
@@ -101,11 +103,11 @@ static bool motion_measure(perp_diag *diag, const perp_node *at, const perp_mode
 static void motion_frame(const perp_figure *figure, const int *body, int frame,
                          const perp_motion_file *from, double *q)
 {
-  for (int i = 0; i < figure->n; i++) {
-    double quat[4], offset[3], *to = q + 7 * body[i];
-    perp_figure_pose(figure, i, frame, quat, offset);
-    if (figure->segment[i].parent >= 0) {
-      perp_quat_product(q + 7 * body[figure->segment[i].parent] + 3, quat, to + 3);
+  for (int segment = 0; segment < figure->n; segment++) {
+    double quat[4], offset[3], *to = q + 7 * body[segment];
+    perp_figure_pose(figure, segment, frame, quat, offset);
+    if (figure->segment[segment].parent >= 0) {
+      perp_quat_product(q + 7 * body[figure->segment[segment].parent] + 3, quat, to + 3);
       perp_quat_unit(to + 3);
       continue;
     }

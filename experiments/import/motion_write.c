@@ -157,27 +157,27 @@ static bool write_joints(writer *work, int root, int on, perp_names *names, perp
   bool good = true;
   stack[n++] = root;
   while (n > 0 && good) {
-    const int b = stack[--n], parent = work->body[b].parent;
-    depth[b] = parent >= 0 ? depth[parent] + 1 : 1;
-    good = depth[b] < PERP_BVH_DEPTH - 2 && out->n < PERP_BVH_JOINTS - 2;
+    const int body = stack[--n], parent = work->body[body].parent;
+    depth[body] = parent >= 0 ? depth[parent] + 1 : 1;
+    good = depth[body] < PERP_BVH_DEPTH - 2 && out->n < PERP_BVH_JOINTS - 2;
     if (!good) break;
     const int to = out->n;
     perp_bvh_joint *joint = write_add(
-        out, write_name(&out->pool, names, perp_model_body(work->model, b)->name, b),
-        parent >= 0 ? work->body[parent].joint : on, work->body[b].moves);
-    if (parent >= 0) write_offset(joint, work->body[b].place);
-    work->body[b].joint = to;
+        out, write_name(&out->pool, names, perp_model_body(work->model, body)->name, body),
+        parent >= 0 ? work->body[parent].joint : on, work->body[body].moves);
+    if (parent >= 0) write_offset(joint, work->body[body].place);
+    work->body[body].joint = to;
     /* its centre of mass */
     out->joint = perp_pool_grown(&out->pool, out->joint, out->n, sizeof *out->joint);
     perp_bvh_joint *end = &out->joint[out->n++];
     *end = (perp_bvh_joint){
       .name = out->joint[to].name, .end = true, .parent = to, .first = out->channels
     };
-    const double centre[3] = { -work->body[b].own[0], -work->body[b].own[1],
-                               -work->body[b].own[2] };
+    const double centre[3] = { -work->body[body].own[0], -work->body[body].own[1],
+                               -work->body[body].own[2] };
     write_offset(end, centre);
     for (int i = work->bodies - 1; i >= 0; i--)
-      if (work->body[i].parent == b) stack[n++] = i;
+      if (work->body[i].parent == body) stack[n++] = i;
   }
   free(stack);
   free(depth);
@@ -189,12 +189,12 @@ static void write_frames(const writer *work, int n, const double *q, perp_bvh *o
   const int nq = perp_model_nq(work->model);
   out->value = perp_pool_alloc(&out->pool, (size_t)n * (size_t)out->channels + 1,
                                sizeof *out->value);
-  for (int k = 0; k < n; k++)
+  for (int frame = 0; frame < n; frame++)
     for (int body = 0; body < work->bodies; body++) {
       double x[3], quat[4];
-      write_in_parent(work, q + (size_t)k * (size_t)nq, body, x, quat);
+      write_in_parent(work, q + (size_t)frame * (size_t)nq, body, x, quat);
       for (int c = 0; c < 3; c++) x[c] *= WRITE_CM;
-      perp_bvh_set_pose(out, work->body[body].joint, k, quat, x);
+      perp_bvh_set_pose(out, work->body[body].joint, frame, quat, x);
     }
 }
 
@@ -214,8 +214,9 @@ bool perp_motion_write(perp_diag *diag, const perp_model *model, int n, double f
   for (int body = 0; body < work.bodies; body++) roots += work.body[body].parent < 0;
   bool good = work.bodies > 0;
   if (roots > 1) write_add(out, write_name(&out->pool, &names, "world", 0), -1, true);
-  for (int b = 0; b < work.bodies && good; b++)
-    if (work.body[b].parent < 0) good = write_joints(&work, b, roots > 1 ? 0 : -1, &names, out);
+  for (int root = 0; root < work.bodies && good; root++)
+    if (work.body[root].parent < 0)
+      good = write_joints(&work, root, roots > 1 ? 0 : -1, &names, out);
   if (good)
     write_frames(&work, n, q, out);
   else {

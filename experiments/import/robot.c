@@ -176,7 +176,7 @@ void perp_robot_finish(perp_robot *robot)
   perp_robot_joint *sorted = perp_pool_alloc(&robot->pool, (size_t)n + 1, sizeof *sorted);
   int *place = perp_pool_alloc(&robot->pool, (size_t)n + 1, sizeof *place), at = 0;
   for (int b = 0; b < robot->n_bodies; b++) robot->body[b].n_joints = 0;
-  for (int j = 0; j < n; j++) robot->body[robot->joint[j].body].n_joints++;
+  for (int joint = 0; joint < n; joint++) robot->body[robot->joint[joint].body].n_joints++;
   for (int b = 0; b < robot->n_bodies; b++) {
     perp_robot_body *body = &robot->body[b];
     body->joint = at;
@@ -184,10 +184,10 @@ void perp_robot_finish(perp_robot *robot)
     body->root = b == 0 ? 0 : body->n_joints > 0 ? b : robot->body[body->parent].root;
     body->n_joints = 0;
   }
-  for (int j = 0; j < n; j++) {
-    perp_robot_body *body = &robot->body[robot->joint[j].body];
-    place[j] = body->joint + body->n_joints++;
-    sorted[place[j]] = robot->joint[j];
+  for (int joint = 0; joint < n; joint++) {
+    perp_robot_body *body = &robot->body[robot->joint[joint].body];
+    place[joint] = body->joint + body->n_joints++;
+    sorted[place[joint]] = robot->joint[joint];
   }
   robot->joint = sorted;
   for (int e = 0; e < robot->n_equalities; e++) {

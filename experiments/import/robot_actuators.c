@@ -40,12 +40,12 @@ static int actuators_terms(const perp_rs *rs, int u, const perp_robot_term **ter
 }
 
 /* Why a joint has no drive of an actuator; NULL: it has one. */
-static const char *actuators_unfit_joint(const perp_rs *rs, int j)
+static const char *actuators_unfit_joint(const perp_rs *rs, int joint)
 {
-  const perp_robot_joint_kind kind = rs->robot->joint[j].kind;
+  const perp_robot_joint_kind kind = rs->robot->joint[joint].kind;
   if (kind == PERP_ROBOT_FREE) return "a free body";
   if (kind == PERP_ROBOT_BALL) return "a ball joint";
-  if (rs->axis[j].joint == NULL)
+  if (rs->axis[joint].joint == NULL)
     return kind == PERP_ROBOT_SLIDE ? "a motion in a plane" : "an angle of a ball joint";
   return NULL;
 }
@@ -76,16 +76,17 @@ static const char *actuators_unfit(const perp_rs *rs, int u)
 }
 
 /* "A" or "A * control" or "A * control + B": a value that follows the control. */
-static void actuators_value(perp_rs *rs, int u, const char *key, double a, double b)
+static void actuators_value(perp_rs *rs, int actuator, const char *key, double a, double b)
 {
   char factor[40], rest[40];
-  if (rs->control[u] == NULL) {
-    perp_rs_number(rs, key, a * actuators_clip(rs->robot, u, rs->robot->actuator[u].ctrl) + b);
+  if (rs->control[actuator] == NULL) {
+    perp_rs_number(rs, key,
+                   a * actuators_clip(rs->robot, actuator, rs->robot->actuator[actuator].ctrl) + b);
     return;
   }
   perp_format_real(a, factor, sizeof factor);
   perp_format_real(b, rest, sizeof rest);
-  fprintf(rs->out, ", %s: \"%s * %s + (%s)\"", key, factor, rs->control[u], rest);
+  fprintf(rs->out, ", %s: \"%s * %s + (%s)\"", key, factor, rs->control[actuator], rest);
 }
 
 /* The bound of the force: that of the actuator, by its gear at this joint, and that of the joint
@@ -172,12 +173,12 @@ static void actuators_drive(perp_rs *rs, int u, const char *name, const perp_rs_
 {
   const perp_robot *robot = rs->robot;
   const perp_robot_actuator *actuator = &robot->actuator[u];
-  const int j = part->term.joint;
-  const double G = rs->axis[j].sign * actuator->gear * part->term.factor, g = actuator->gain,
+  const int joint = part->term.joint;
+  const double G = rs->axis[joint].sign * actuator->gear * part->term.factor, g = actuator->gain,
                *b = actuator->bias, constant = b[0] + b[1] * actuator->gear * part->offset;
   const double stiffness = -b[1] * G * G, damping = -b[2] * G * G,
-               most = actuators_most(rs, u, j, G, first);
-  perp_rs_drive_begin(rs, name, &rs->axis[j], robot->joint[j].q[0]);
+               most = actuators_most(rs, u, joint, G, first);
+  perp_rs_drive_begin(rs, name, &rs->axis[joint], robot->joint[joint].q[0]);
   if (stiffness > 0) {
     perp_rs_number(rs, "stiffness", stiffness);
     actuators_value(rs, u, "target", G * g / stiffness, G * constant / stiffness);
@@ -192,19 +193,19 @@ static void actuators_drive(perp_rs *rs, int u, const char *name, const perp_rs_
   rs->driven = true;
 }
 
-static void actuators_one(perp_rs *rs, int u)
+static void actuators_one(perp_rs *rs, int actuator)
 {
-  const char *name = perp_rs_actuator_name(rs, u), *unfit = actuators_unfit(rs, u);
+  const char *name = perp_rs_actuator_name(rs, actuator), *unfit = actuators_unfit(rs, actuator);
   const perp_robot_term *term;
   perp_rs_single own;
-  const int n = actuators_terms(rs, u, &term, &own);
+  const int n = actuators_terms(rs, actuator, &term, &own);
   if (unfit != NULL) {
-    actuators_lost(rs, u, unfit);
+    actuators_lost(rs, actuator, unfit);
     return;
   }
   for (int i = 0; i < n; i++) {
     const perp_rs_single part = { term[i], own.offset };
-    actuators_drive(rs, u,
+    actuators_drive(rs, actuator,
                     n == 1 ? name
                            : perp_pool_printf(&rs->robot->pool, "%s, %s", name,
                                               perp_rs_joint_name(rs, term[i].joint)),
@@ -215,22 +216,22 @@ static void actuators_one(perp_rs *rs, int u)
 /* ---- controls ---- */
 
 /* A name that an expression can use, unlike those before. */
-static const char *actuators_control(perp_rs *rs, int u)
+static const char *actuators_control(perp_rs *rs, int actuator)
 {
   static const char *const known[] = { "pi",   "sqrt", "sin", "cos",  "tan",   "asin",
                                        "acos", "atan", "exp", "log",  "abs",   "floor",
                                        "ceil", "mod",  "min", "max",  "if",    "atan2",
                                        "and",  "or",   "not", "true", "false", "filter" };
   perp_pool *pool = &rs->robot->pool;
-  char *s = perp_pool_strdup(pool, perp_rs_actuator_name(rs, u));
+  char *s = perp_pool_strdup(pool, perp_rs_actuator_name(rs, actuator));
   for (char *c = s; *c != '\0'; c++)
     if (!isalnum((unsigned char)*c)) *c = '_';
   bool bad = !isalpha((unsigned char)s[0]);
   for (size_t k = 0; k < sizeof known / sizeof *known; k++) bad = bad || strcmp(s, known[k]) == 0;
   if (bad) s = perp_pool_printf(pool, "u_%s", s);
-  for (int k = 0; k < u; k++)
+  for (int k = 0; k < actuator; k++)
     if (rs->control[k] != NULL && strcmp(rs->control[k], s) == 0) {
-      s = perp_pool_printf(pool, "%s_%d", s, u);
+      s = perp_pool_printf(pool, "%s_%d", s, actuator);
       k = -1;
     }
   return s;

@@ -108,11 +108,11 @@ void perp_rs_bodies(perp_rs *rs)
   }
   fputs("bodies:\n", rs->out);
   for (int b = 1; b < robot->n_bodies && !perp_robot_refused(robot); b++) {
-    const int r = robot->body[b].root;
-    if (r == b)
+    const int root = robot->body[b].root;
+    if (root == b)
       bodies_one(rs, b);
     else
       perp_robot_note(robot, "body %s has no joint: it is a part of %s", perp_rs_body_name(rs, b),
-                      r > 0 ? rs->body[r] : "the world");
+                      root > 0 ? rs->body[root] : "the world");
   }
 }

@@ -19,16 +19,16 @@ void perp_rs_drive_begin(perp_rs *rs, const char *name, const perp_rs_axis *axis
 }
 
 /* A joint that an equality constraint locks: where. */
-static bool drives_locked(const perp_rs *rs, int j, double *at)
+static bool drives_locked(const perp_rs *rs, int joint, double *at)
 {
   const perp_robot *robot = rs->robot;
   if (robot->off.equality || robot->off.constraint) return false;
   for (int e = 0; e < robot->n_equalities; e++) {
     const perp_robot_equality *equality = &robot->equality[e];
-    if (equality->kind != PERP_ROBOT_COUPLE || !equality->active || equality->a != j ||
+    if (equality->kind != PERP_ROBOT_COUPLE || !equality->active || equality->a != joint ||
         equality->b >= 0)
       continue;
-    *at = equality->poly[0] + robot->joint[j].ref;
+    *at = equality->poly[0] + robot->joint[joint].ref;
     return true;
   }
   return false;
@@ -57,10 +57,10 @@ typedef struct drives_law {
   double lower, upper, stiffness, rest, damping, dry, armature, margin;
 } drives_law;
 
-static void drives_write(perp_rs *rs, int j, const drives_law *law)
+static void drives_write(perp_rs *rs, int joint, const drives_law *law)
 {
-  const perp_rs_axis *axis = &rs->axis[j];
-  const double q = rs->robot->joint[j].q[0];
+  const perp_rs_axis *axis = &rs->axis[joint];
+  const double q = rs->robot->joint[joint].q[0];
   if (law->limited || law->stiffness > 0 || law->damping > 0 || law->armature > 0) {
     perp_rs_drive_begin(rs, law->name, axis, q);
     if (law->limited) {
@@ -149,15 +149,15 @@ bool perp_rs_tendon_single(const perp_rs *rs, int t, perp_rs_single *out)
   memcpy(term, tendon->term, (size_t)n * sizeof *term);
   *out = (perp_rs_single){ { -1, 0 }, 0 };
   for (int pass = 0; pass < PASSES && n > 1; pass++)
-    for (int e = 0; e < robot->n_equalities && n > 1; e++) {
+    for (int equality = 0; equality < robot->n_equalities && n > 1; equality++) {
       double slope, value;
       int at = 0;
-      while (at < n && term[at].joint != robot->equality[e].a) at++;
-      if (at == n || !drives_tie(rs, &robot->equality[e], &slope, &value)) continue;
+      while (at < n && term[at].joint != robot->equality[equality].a) at++;
+      if (at == n || !drives_tie(rs, &robot->equality[equality], &slope, &value)) continue;
       const double factor = term[at].factor;
       term[at] = term[--n];
       out->offset += factor * value;
-      if (slope != 0) drives_term(term, &n, robot->equality[e].b)->factor += factor * slope;
+      if (slope != 0) drives_term(term, &n, robot->equality[equality].b)->factor += factor * slope;
     }
   out->term = term[0];
   return n == 1 && term[0].factor != 0 && rs->axis[term[0].joint].joint != NULL;
@@ -169,7 +169,7 @@ static void drives_tendon(perp_rs *rs, int t, const perp_rs_single *single)
   const perp_robot *robot = rs->robot;
   const perp_robot_tendon *tendon = &robot->tendon[t];
   const double c = single->term.factor, o = single->offset, *range = tendon->range;
-  const int j = single->term.joint;
+  const int joint = single->term.joint;
   drives_law law = {
     .name = perp_pool_printf(&rs->robot->pool, "tendon %s",
                              perp_rs_name(rs, tendon->name, "tendon", t)),
@@ -190,8 +190,9 @@ static void drives_tendon(perp_rs *rs, int t, const perp_rs_single *single)
                     law.name, tendon->rest[0], tendon->rest[1]);
     law.stiffness = 0;
   }
-  if (law.limited) law.limited = drives_limits(rs, law.name, &rs->axis[j], &law.lower, &law.upper);
-  drives_write(rs, j, &law);
+  if (law.limited)
+    law.limited = drives_limits(rs, law.name, &rs->axis[joint], &law.lower, &law.upper);
+  drives_write(rs, joint, &law);
 }
 
 /* What a joint without a drive would do: balls, free bodies, angles of a ball. */

@@ -69,21 +69,21 @@ static void forces_compensation(perp_rs *rs)
 
 /* Damping of a free joint brakes the point that is the origin of the body: a force through the
  * centre of mass where these are the same. */
-static void forces_damping(perp_rs *rs, int j)
+static void forces_damping(perp_rs *rs, int joint)
 {
   const perp_robot *robot = rs->robot;
-  const int r = robot->joint[j].body;
-  const double c = robot->joint[j].damping;
+  const int body = robot->joint[joint].body;
+  const double c = robot->joint[joint].damping;
   if (c == 0 || robot->off.damper) return;
-  if (sqrt(perp_dot(3, rs->com + 3 * r, rs->com + 3 * r)) > 1e-12) {
+  if (sqrt(perp_dot(3, rs->com + 3 * body, rs->com + 3 * body)) > 1e-12) {
     perp_robot_lost(
         rs->robot,
         "damping %.4g of joint %s, a free body: a force at a point that is not the centre of mass",
-        c, perp_rs_joint_name(rs, j));
+        c, perp_rs_joint_name(rs, joint));
     return;
   }
   fputs("  - { kind: drag", rs->out);
-  perp_rs_body(rs, "a", r);
+  perp_rs_body(rs, "a", body);
   perp_rs_number(rs, "linear", c);
   perp_rs_number(rs, "angular", c);
   fputs(" }\n", rs->out);

@@ -33,9 +33,9 @@ static double joints_length(const double v[3])
   return sqrt(perp_dot(3, v, v));
 }
 
-static bool joints_same_point(const perp_robot *robot, int j, int k)
+static bool joints_same_point(const perp_robot *robot, int joint, int k)
 {
-  const double *p = robot->joint[j].x, *q = robot->joint[k].x;
+  const double *p = robot->joint[joint].x, *q = robot->joint[k].x;
   const double size = fmax(joints_length(p), 1e-3);
   return fabs(p[0] - q[0]) + fabs(p[1] - q[1]) + fabs(p[2] - q[2]) < 1e-12 * size;
 }
@@ -45,10 +45,10 @@ static bool joints_across(const perp_robot *robot, int j, int k)
   return fabs(perp_dot(3, robot->joint[j].axis, robot->joint[k].axis)) < 1e-10;
 }
 
-static bool joints_parallel(const perp_robot *robot, int j, int k)
+static bool joints_parallel(const perp_robot *robot, int joint, int k)
 {
   double c[3];
-  perp_cross(robot->joint[j].axis, robot->joint[k].axis, c);
+  perp_cross(robot->joint[joint].axis, robot->joint[k].axis, c);
   return joints_length(c) < 1e-6;
 }
 
@@ -91,10 +91,10 @@ typedef enum joints_kind {
 static int joints_hinge(const perp_robot *robot, int first, int n)
 {
   int hinge = -1;
-  for (int j = first; j < first + n; j++) {
-    if (robot->joint[j].kind == PERP_ROBOT_SLIDE) continue;
-    if (robot->joint[j].kind != PERP_ROBOT_HINGE || hinge >= 0) return -1;
-    hinge = j;
+  for (int joint = first; joint < first + n; joint++) {
+    if (robot->joint[joint].kind == PERP_ROBOT_SLIDE) continue;
+    if (robot->joint[joint].kind != PERP_ROBOT_HINGE || hinge >= 0) return -1;
+    hinge = joint;
   }
   return hinge;
 }
@@ -136,8 +136,9 @@ static bool joints_independent(const perp_robot *robot, int first, int n)
 /* Slides and hinges that are no other joint. */
 static joints_kind joints_chain(const perp_robot *robot, int first, int n)
 {
-  for (int j = first; j < first + n; j++)
-    if (robot->joint[j].kind != PERP_ROBOT_SLIDE && robot->joint[j].kind != PERP_ROBOT_HINGE)
+  for (int joint = first; joint < first + n; joint++)
+    if (robot->joint[joint].kind != PERP_ROBOT_SLIDE &&
+        robot->joint[joint].kind != PERP_ROBOT_HINGE)
       return KIND_NOT;
   if (n < 3) return KIND_NOT;
   return n > 6 || !joints_independent(robot, first, n) ? KIND_DEPENDENT
@@ -152,8 +153,8 @@ static joints_kind joints_slides(const perp_robot *robot, int first, int n)
   const int hinge = joints_hinge(robot, first, n);
   double c[3];
   if (hinge < 0 || n < 2 || n > 3) return joints_chain(robot, first, n);
-  const int j = hinge == first ? first + 1 : first;
-  perp_cross(robot->joint[hinge].axis, robot->joint[j].axis, c);
+  const int joint = hinge == first ? first + 1 : first;
+  perp_cross(robot->joint[hinge].axis, robot->joint[joint].axis, c);
   if (n == 2) return joints_length(c) < 1e-10 ? KIND_CYLINDRICAL : KIND_PIN_SLOT;
   return hinge == first + 2 && joints_across(robot, hinge, first) &&
                  joints_across(robot, hinge, first + 1) && joints_across(robot, first, first + 1)
@@ -211,10 +212,10 @@ static void joints_axis(perp_rs *rs, int j, const char *joint, const char *axis,
 
 /* Three hinges in one point: the angles of a ball joint.  The second one is about the node, axis_a
  * x axis_b or against it, and is known between the places where these are parallel. */
-static void joints_angles(perp_rs *rs, int r, const char *name)
+static void joints_angles(perp_rs *rs, int body, const char *name)
 {
   const perp_robot *robot = rs->robot;
-  const int first = robot->body[r].joint;
+  const int first = robot->body[body].joint;
   const double *a = robot->joint[first].along, *b = robot->joint[first + 2].along;
   double node[3], axis[3];
   perp_cross(a, b, node);
@@ -227,9 +228,9 @@ static void joints_angles(perp_rs *rs, int r, const char *name)
     return;
   }
   const double sign = perp_dot(3, node, robot->joint[first + 1].along) < 0 ? -1 : 1;
-  perp_rs_local(rs, robot->body[r].parent, false, a, axis);
+  perp_rs_local(rs, robot->body[body].parent, false, a, axis);
   perp_rs_vector(rs, "axis_a", 3, axis);
-  perp_rs_local(rs, r, false, b, axis);
+  perp_rs_local(rs, body, false, b, axis);
   perp_rs_vector(rs, "axis_b", 3, axis);
   joints_axis(rs, first, name, "a", 1);
   joints_axis(rs, first + 1, name, "node", sign);
@@ -272,13 +273,13 @@ static void joints_pair(perp_rs *rs, int r, joints_kind kind, const char *name)
 }
 
 /* The axes of a chain, in the world. */
-static void joints_axes(perp_rs *rs, int r, const char *name)
+static void joints_axes(perp_rs *rs, int body, const char *name)
 {
   static const char *const letters[] = { "a", "b", "c", "d", "e" };
   const perp_robot *robot = rs->robot;
-  const int first = robot->body[r].joint;
+  const int first = robot->body[body].joint;
   fputs(", axes: [", rs->out);
-  for (int i = 0; i < robot->body[r].n_joints; i++) {
+  for (int i = 0; i < robot->body[body].n_joints; i++) {
     const perp_robot_joint *joint = &robot->joint[first + i];
     fprintf(rs->out, "%s{ %s: [", i > 0 ? ", " : "",
             joint->kind == PERP_ROBOT_SLIDE ? "slide" : "hinge");
@@ -295,12 +296,12 @@ static void joints_axes(perp_rs *rs, int r, const char *name)
 }
 
 /* Slides across each other before their hinge are fixed in the parent, and have coordinates. */
-static void joints_planar(perp_rs *rs, int r, int hinge, const char *name)
+static void joints_planar(perp_rs *rs, int body, int hinge, const char *name)
 {
   const perp_robot *robot = rs->robot;
-  const int first = robot->body[r].joint;
+  const int first = robot->body[body].joint;
   double across[3];
-  joints_direction(rs, "axis_c", robot->body[r].parent, robot->joint[first].along);
+  joints_direction(rs, "axis_c", robot->body[body].parent, robot->joint[first].along);
   perp_cross(robot->joint[hinge].along, robot->joint[first].along, across);
   joints_axis(rs, first, name, "along", 1);
   joints_axis(rs, first + 1, name, "across",
@@ -308,11 +309,11 @@ static void joints_planar(perp_rs *rs, int r, int hinge, const char *name)
 }
 
 /* One joint, or several that are one joint of perp. */
-static void joints_known(perp_rs *rs, int r, joints_kind kind, const char *name)
+static void joints_known(perp_rs *rs, int body, joints_kind kind, const char *name)
 {
   const perp_robot *robot = rs->robot;
-  const int first = robot->body[r].joint, n = robot->body[r].n_joints,
-            parent = robot->body[r].parent;
+  const int first = robot->body[body].joint, n = robot->body[body].n_joints,
+            parent = robot->body[body].parent;
   const bool slides = kind == KIND_PLANAR || kind == KIND_CYLINDRICAL;
   const int lead = slides ? joints_hinge(robot, first, n) : first,
             last = slides ? lead : first + n - 1; /* whose axes are those of perp */
@@ -320,28 +321,28 @@ static void joints_known(perp_rs *rs, int r, joints_kind kind, const char *name)
   perp_rs_local(rs, parent, true, robot->joint[kind == KIND_LINE ? last : lead].anchor, anchor);
   perp_rs_vector(rs, "anchor_a", 3, anchor);
   if (kind == KIND_LINE) /* that of the ball, on the line of the slide */
-    for (int i = 0; i < 3; i++) anchor[i] = robot->joint[first + 1].x[i] - rs->com[3 * r + i];
+    for (int i = 0; i < 3; i++) anchor[i] = robot->joint[first + 1].x[i] - rs->com[3 * body + i];
   else if (kind == KIND_SLIDER || slides)
-    perp_rs_local(rs, r, true, robot->joint[lead].anchor, anchor);
+    perp_rs_local(rs, body, true, robot->joint[lead].anchor, anchor);
   else /* fixed in the body, to the last digit */
-    for (int i = 0; i < 3; i++) anchor[i] = robot->joint[lead].x[i] - rs->com[3 * r + i];
+    for (int i = 0; i < 3; i++) anchor[i] = robot->joint[lead].x[i] - rs->com[3 * body + i];
   perp_rs_vector(rs, "anchor_b", 3, anchor);
   if (kind == KIND_LINE) {
     joints_direction(rs, "axis_a", parent, robot->joint[first].along);
     joints_axis(rs, first, name, "along", 1);
   } else if (kind != KIND_BALL) {
     joints_direction(rs, "axis_a", parent, robot->joint[lead].along);
-    joints_direction(rs, "axis_b", r, robot->joint[last].along);
+    joints_direction(rs, "axis_b", body, robot->joint[last].along);
     joints_axis(rs, lead, name, "a", 1);
     if (kind == KIND_UNIVERSAL) joints_axis(rs, last, name, "b", 1);
   } else if (n == 3)
-    joints_angles(rs, r, name);
+    joints_angles(rs, body, name);
   if (kind == KIND_CYLINDRICAL) {
     const int slide = lead == first ? first + 1 : first;
     const bool same = perp_dot(3, robot->joint[lead].along, robot->joint[slide].along) > 0;
     joints_axis(rs, slide, name, "along", same ? 1 : -1);
   }
-  if (kind == KIND_PLANAR) joints_planar(rs, r, lead, name);
+  if (kind == KIND_PLANAR) joints_planar(rs, body, lead, name);
 }
 
 static void joints_one(perp_rs *rs, int r)
@@ -403,6 +404,6 @@ void perp_rs_joints(perp_rs *rs)
   const perp_robot *robot = rs->robot;
   rs->axis = perp_pool_alloc(&rs->robot->pool, (size_t)robot->n_joints + 1, sizeof *rs->axis);
   fputs("joints:\n", rs->out);
-  for (int b = 1; b < robot->n_bodies && !perp_robot_refused(robot); b++)
-    if (robot->body[b].root == b) joints_one(rs, b);
+  for (int root = 1; root < robot->n_bodies && !perp_robot_refused(robot); root++)
+    if (robot->body[root].root == root) joints_one(rs, root);
 }

@@ -48,10 +48,10 @@ static void loops_one(perp_rs *rs, int e, bool weld)
 {
   const perp_robot *robot = rs->robot;
   const perp_robot_equality *equality = &robot->equality[e];
-  const int a = equality->a, b = equality->b;
+  const int a = equality->a, body = equality->b;
   const char *who = loops_who(rs, e);
   double pa[3], pb[3], sa[3], sb[3], off = 0;
-  if (robot->body[a].root == robot->body[b].root) {
+  if (robot->body[a].root == robot->body[body].root) {
     perp_robot_note(rs->robot,
                     "%s: both bodies are parts of one body or fixed, so that no constraint is "
                     "needed",
@@ -59,7 +59,7 @@ static void loops_one(perp_rs *rs, int e, bool weld)
     return;
   }
   perp_rs_world(rs, a, equality->point[0], pa);
-  perp_rs_world(rs, b, equality->point[1], pb);
+  perp_rs_world(rs, body, equality->point[1], pb);
   for (int i = 0; i < 3; i++) off = fmax(off, fabs(pb[i] - pa[i]));
   const double turned = weld ? loops_turned(robot, equality) : 0;
   if (turned > 1e-6) /* a fixed joint keeps the orientation of the initial state */
@@ -68,12 +68,12 @@ static void loops_one(perp_rs *rs, int e, bool weld)
                     "orientation",
                     who, turned);
   perp_rs_local(rs, a, true, pa, sa);
-  perp_rs_local(rs, b, true, pb, sb);
+  perp_rs_local(rs, body, true, pb, sb);
   fprintf(rs->out, "  - { kind: %s, name: ", weld ? "fixed" : "ball");
   perp_write_quoted(
       rs->out, perp_rs_fresh(rs, &rs->joints, perp_pool_printf(&rs->robot->pool, "equality%d", e)));
   perp_rs_body(rs, "a", a);
-  perp_rs_body(rs, "b", b);
+  perp_rs_body(rs, "b", body);
   perp_rs_vector(rs, "anchor_a", 3, sa);
   perp_rs_vector(rs, "anchor_b", 3, sb);
   fputs(", collide: true", rs->out);
@@ -87,14 +87,14 @@ static void loops_one(perp_rs *rs, int e, bool weld)
 }
 
 /* A term of a coupling: the coordinate of a joint, as its drives count it. */
-static void loops_term(perp_rs *rs, int j, double factor)
+static void loops_term(perp_rs *rs, int joint, double factor)
 {
-  const perp_rs_axis *axis = &rs->axis[j];
+  const perp_rs_axis *axis = &rs->axis[joint];
   fputs("{ joint: ", rs->out);
   perp_write_quoted(rs->out, axis->joint);
   fprintf(rs->out, ", axis: %s", axis->axis);
   perp_rs_number(rs, "factor", axis->sign * factor);
-  perp_rs_number(rs, "zero", axis->sign * rs->robot->joint[j].q[0]);
+  perp_rs_number(rs, "zero", axis->sign * rs->robot->joint[joint].q[0]);
   fputs(" }", rs->out);
 }
 

@@ -107,8 +107,8 @@ static void search_begin(search *work, perp_robot *robot, bool folder)
 
 static bool search_within(const search *work, const char *path)
 {
-  for (int i = 0; i < work->n; i++) {
-    const char *folder = work->place[i].path;
+  for (int place = 0; place < work->n; place++) {
+    const char *folder = work->place[place].path;
     const size_t n = strlen(folder);
     if (n == 1 || (strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0')))
       return true;
@@ -161,19 +161,19 @@ static const char *search_package(search *work, const char *folder, const char *
   const char *rest = whole[n] == '/' ? whole + n + 1 : "", *found = NULL;
   if (rest[0] == '\0' && !work->folder) return NULL;
   if (rest[0] == '\0') rest = ".";
-  for (int i = 0; i < work->n_named && found == NULL; i++) {
-    const char *dir = work->place[i].path;
+  for (int place = 0; place < work->n_named && found == NULL; place++) {
+    const char *dir = work->place[place].path;
     found = search_try(work, dir, whole);
     if (found == NULL)
       found = search_try(work, dir, perp_pool_printf(&work->robot->pool, "share/%s", whole));
     if (found == NULL && search_called(work, dir, whole, n)) found = search_try(work, dir, rest);
   }
-  for (int i = work->n_named; i < work->n && found == NULL; i++)
-    if (search_called(work, work->place[i].path, whole, n))
-      found = search_try(work, work->place[i].path, rest);
-  for (int i = work->n_named; i < work->n && found == NULL; i++) {
-    found = search_try(work, work->place[i].path, whole);
-    if (found == NULL && !work->folder) found = search_try(work, work->place[i].path, rest);
+  for (int place = work->n_named; place < work->n && found == NULL; place++)
+    if (search_called(work, work->place[place].path, whole, n))
+      found = search_try(work, work->place[place].path, rest);
+  for (int place = work->n_named; place < work->n && found == NULL; place++) {
+    found = search_try(work, work->place[place].path, whole);
+    if (found == NULL && !work->folder) found = search_try(work, work->place[place].path, rest);
   }
   if (found == NULL && !work->folder) found = search_try(work, folder, search_base(rest));
   return found;
@@ -183,8 +183,9 @@ static const char *search_relative(search *work, const char *folder, const char 
 {
   const char *found = search_try(work, folder, name);
   for (int k = 0; k < 2; k++) /* beside the file and above it, then in the paths */
-    for (int i = 0; i < work->n && found == NULL; i++)
-      if (work->place[i].up == (k == 0)) found = search_try(work, work->place[i].path, name);
+    for (int place = 0; place < work->n && found == NULL; place++)
+      if (work->place[place].up == (k == 0))
+        found = search_try(work, work->place[place].path, name);
   if (found == NULL && !work->folder) found = search_try(work, folder, search_base(name));
   return found;
 }

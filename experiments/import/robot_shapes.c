@@ -14,17 +14,17 @@
 #include <math.h>
 #include <string.h>
 
-static const char *shapes_name(perp_rs *rs, int g)
+static const char *shapes_name(perp_rs *rs, int geom)
 {
-  const char *name = rs->robot->geom[g].name;
+  const char *name = rs->robot->geom[geom].name;
   if (name[0] != '\0') return name;
-  return perp_pool_printf(&rs->robot->pool, "%d of body %s", g,
-                          perp_rs_body_name(rs, rs->robot->geom[g].body));
+  return perp_pool_printf(&rs->robot->pool, "%d of body %s", geom,
+                          perp_rs_body_name(rs, rs->robot->geom[geom].body));
 }
 
-static bool shapes_touching(const perp_robot *robot, int g)
+static bool shapes_touching(const perp_robot *robot, int geom)
 {
-  return robot->geom[g].contype != 0 || robot->geom[g].conaffinity != 0;
+  return robot->geom[geom].contype != 0 || robot->geom[geom].conaffinity != 0;
 }
 
 /* ---- pairs of bodies ---- */
@@ -65,45 +65,46 @@ static void shapes_apart_add(perp_rs *rs, int a, int b)
 }
 
 /* Roots that a joint of the tree joins, neither of them the world. */
-static bool shapes_joined(const perp_rs *rs, int a, int b)
+static bool shapes_joined(const perp_rs *rs, int a, int body)
 {
   const perp_robot *robot = rs->robot;
-  if (a == 0 || b == 0) return false;
-  return (robot->body[robot->body[a].parent].root == b && robot->body[a].n_joints > 0) ||
-         (robot->body[robot->body[b].parent].root == a && robot->body[b].n_joints > 0);
+  if (a == 0 || body == 0) return false;
+  return (robot->body[robot->body[a].parent].root == body && robot->body[a].n_joints > 0) ||
+         (robot->body[robot->body[body].parent].root == a && robot->body[body].n_joints > 0);
 }
 
 /* Does perp test this pair whatever its groups are? */
-static bool shapes_tested(const perp_rs *rs, int g, int k)
+static bool shapes_tested(const perp_rs *rs, int geom, int k)
 {
   const perp_robot *robot = rs->robot;
-  const int a = robot->body[robot->geom[g].body].root, b = robot->body[robot->geom[k].body].root;
-  if (a == b || shapes_apart(rs, a, b)) return false;
-  return !shapes_joined(rs, a, b) || rs->robot->off.filterparent;
+  const int root = robot->body[robot->geom[geom].body].root,
+            b = robot->body[robot->geom[k].body].root;
+  if (root == b || shapes_apart(rs, root, b)) return false;
+  return !shapes_joined(rs, root, b) || rs->robot->off.filterparent;
 }
 
 /* Must it be tested? */
-static bool shapes_meet(const perp_rs *rs, int g, int k)
+static bool shapes_meet(const perp_rs *rs, int geom, int k)
 {
   const perp_robot *robot = rs->robot;
-  const int a = robot->geom[g].body, b = robot->geom[k].body;
-  if (!(robot->geom[g].contype & robot->geom[k].conaffinity) &&
-      !(robot->geom[k].contype & robot->geom[g].conaffinity))
+  const int body = robot->geom[geom].body, b = robot->geom[k].body;
+  if (!(robot->geom[geom].contype & robot->geom[k].conaffinity) &&
+      !(robot->geom[k].contype & robot->geom[geom].conaffinity))
     return false;
   for (int exclude = 0; exclude < robot->n_excludes; exclude++)
-    if ((robot->exclude[exclude].a == a && robot->exclude[exclude].b == b) ||
-        (robot->exclude[exclude].a == b && robot->exclude[exclude].b == a))
+    if ((robot->exclude[exclude].a == body && robot->exclude[exclude].b == b) ||
+        (robot->exclude[exclude].a == b && robot->exclude[exclude].b == body))
       return false;
   return true;
 }
 
 /* Must no pair of shapes of two roots be tested?  some: there is one that perp tests. */
-static bool shapes_none_meets(const perp_rs *rs, int a, int b, bool *some)
+static bool shapes_none_meets(const perp_rs *rs, int root, int b, bool *some)
 {
   const perp_robot *robot = rs->robot;
   *some = false;
   for (int geom = 0; geom < robot->n_geoms; geom++) {
-    if (robot->body[robot->geom[geom].body].root != a || !shapes_touching(robot, geom)) continue;
+    if (robot->body[robot->geom[geom].body].root != root || !shapes_touching(robot, geom)) continue;
     for (int k = 0; k < robot->n_geoms; k++) {
       if (robot->body[robot->geom[k].body].root != b || !shapes_touching(robot, k)) continue;
       *some = *some || shapes_tested(rs, geom, k);
@@ -118,11 +119,11 @@ static void shapes_excluded(perp_rs *rs)
 {
   const perp_robot *robot = rs->robot;
   for (int exclude = 0; exclude < robot->n_excludes; exclude++) {
-    const int a = robot->body[robot->exclude[exclude].a].root,
+    const int root = robot->body[robot->exclude[exclude].a].root,
               b = robot->body[robot->exclude[exclude].b].root;
     bool some;
-    if (a != b && !shapes_apart(rs, a, b) && shapes_none_meets(rs, a, b, &some) && some)
-      shapes_apart_add(rs, a, b);
+    if (root != b && !shapes_apart(rs, root, b) && shapes_none_meets(rs, root, b, &some) && some)
+      shapes_apart_add(rs, root, b);
   }
 }
 
@@ -133,40 +134,41 @@ static int *shapes_groups(perp_rs *rs)
   const perp_robot *robot = rs->robot;
   const int n = robot->n_geoms;
   int *group = perp_pool_alloc(&rs->robot->pool, (size_t)n + 1, sizeof *group), groups = 0;
-  for (int g = 0; g < n; g++) {
-    if (!shapes_touching(robot, g)) continue;
-    for (int k = 0; k < g; k++) {
-      if (!shapes_touching(robot, k) || !shapes_tested(rs, g, k) || shapes_meet(rs, g, k)) continue;
-      if (group[g] != 0 && group[g] == group[k]) continue;
+  for (int geom = 0; geom < n; geom++) {
+    if (!shapes_touching(robot, geom)) continue;
+    for (int k = 0; k < geom; k++) {
+      if (!shapes_touching(robot, k) || !shapes_tested(rs, geom, k) || shapes_meet(rs, geom, k))
+        continue;
+      if (group[geom] != 0 && group[geom] == group[k]) continue;
       /* one group of both, if no pair of it must meet */
       bool good = true;
       for (int i = 0; i < n && good; i++) {
-        if (i != g && (group[g] == 0 || group[i] != group[g])) continue;
+        if (i != geom && (group[geom] == 0 || group[i] != group[geom])) continue;
         for (int l = 0; l < n && good; l++)
           if (l == k || (group[k] != 0 && group[l] == group[k]))
             good = !(shapes_touching(robot, i) && shapes_touching(robot, l) &&
                      shapes_tested(rs, i, l) && shapes_meet(rs, i, l));
       }
       if (!good) {
-        const int a = robot->body[robot->geom[g].body].root,
+        const int root = robot->body[robot->geom[geom].body].root,
                   b = robot->body[robot->geom[k].body].root;
         bool some;
-        if (shapes_none_meets(rs, a, b, &some))
-          shapes_apart_add(rs, a, b);
+        if (shapes_none_meets(rs, root, b, &some))
+          shapes_apart_add(rs, root, b);
         else
           perp_robot_lost(
               rs->robot,
               "geoms %s and %s do not collide in MuJoCo: here they do, as other shapes of their "
               "bodies must",
-              shapes_name(rs, g), shapes_name(rs, k));
+              shapes_name(rs, geom), shapes_name(rs, k));
         continue;
       }
-      const int old_g = group[g], old_k = group[k],
+      const int old_g = group[geom], old_k = group[k],
                 both = old_g != 0   ? old_g
                        : old_k != 0 ? old_k
                                     : ++groups;
       for (int i = 0; i < n; i++)
-        if (i == g || i == k || (old_g != 0 && group[i] == old_g) ||
+        if (i == geom || i == k || (old_g != 0 && group[i] == old_g) ||
             (old_k != 0 && group[i] == old_k))
           group[i] = both;
     }
@@ -177,9 +179,9 @@ static int *shapes_groups(perp_rs *rs)
 /* ---- one shape ---- */
 
 /* The convex hull, as it collides in MuJoCo. */
-static void shapes_mesh(perp_rs *rs, int g)
+static void shapes_mesh(perp_rs *rs, int geom)
 {
-  const perp_robot_mesh *mesh = &rs->robot->mesh[rs->robot->geom[g].asset];
+  const perp_robot_mesh *mesh = &rs->robot->mesh[rs->robot->geom[geom].asset];
   double off = 0;
   int n, *hull = perp_robot_mesh_hull(rs->robot, mesh, PERP_ROBOT_MESH_CORNERS, &n, &off);
   if (hull == NULL) n = mesh->n;
@@ -187,7 +189,7 @@ static void shapes_mesh(perp_rs *rs, int g)
     perp_robot_note(rs->robot,
                     "mesh of geom %s: %d corners of its hull collide; the others are up to %.2g m "
                     "outside",
-                    shapes_name(rs, g), n, off);
+                    shapes_name(rs, geom), n, off);
   fputs(", kind: polytope, vertices: [", rs->out);
   for (int i = 0; i < n; i++) {
     const double *v = mesh->vertex + 3 * (hull != NULL ? hull[i] : i);
@@ -202,9 +204,9 @@ static void shapes_mesh(perp_rs *rs, int g)
 
 /* Rows along x from the corner -size; heights are parts of size[2], and the ground ends size[3]
  * below 0. */
-static void shapes_field(perp_rs *rs, int g)
+static void shapes_field(perp_rs *rs, int geom)
 {
-  const perp_robot_field *field = &rs->robot->field[rs->robot->geom[g].asset];
+  const perp_robot_field *field = &rs->robot->field[rs->robot->geom[geom].asset];
   const int nx = field->columns, ny = field->rows;
   const double *size = field->size;
   const double spacing[2] = { 2 * size[0] / (nx - 1), 2 * size[1] / (ny - 1) };
@@ -227,16 +229,16 @@ static void shapes_place(perp_rs *rs, int g)
 {
   const perp_robot *robot = rs->robot;
   const perp_robot_geom *geom = &robot->geom[g];
-  const int b = geom->body, r = robot->body[b].root;
+  const int body = geom->body, root = robot->body[body].root;
   double s[3], q[4], back[4], world[4];
-  if (b == r && b != 0) { /* to the last digit */
-    for (int i = 0; i < 3; i++) s[i] = geom->x[i] - rs->com[3 * r + i];
+  if (body == root && body != 0) { /* to the last digit */
+    for (int i = 0; i < 3; i++) s[i] = geom->x[i] - rs->com[3 * root + i];
     memcpy(q, geom->quat, sizeof q);
   } else {
-    perp_rs_world(rs, b, geom->x, world);
-    perp_rs_local(rs, b, true, world, s);
-    perp_quat_product(robot->body[b].turn, geom->quat, world);
-    for (int i = 0; i < 4; i++) back[i] = (i > 0 ? -1 : 1) * robot->body[r].turn[i];
+    perp_rs_world(rs, body, geom->x, world);
+    perp_rs_local(rs, body, true, world, s);
+    perp_quat_product(robot->body[body].turn, geom->quat, world);
+    for (int i = 0; i < 4; i++) back[i] = (i > 0 ? -1 : 1) * robot->body[root].turn[i];
     perp_quat_product(back, world, q);
   }
   if (geom->kind == PERP_ROBOT_CAPSULE || geom->kind == PERP_ROBOT_CYLINDER) {
@@ -255,28 +257,28 @@ static void shapes_place(perp_rs *rs, int g)
   perp_rs_vector(rs, "quat", 4, q);
 }
 
-static void shapes_one(perp_rs *rs, int g, int group)
+static void shapes_one(perp_rs *rs, int geom, int group)
 {
   static const char *const kinds[] = { "plane",     "",         "sphere", "capsule",
                                        "ellipsoid", "cylinder", "box" };
   const perp_robot *robot = rs->robot;
-  const double *size = robot->geom[g].size;
-  const int type = robot->geom[g].kind;
+  const double *size = robot->geom[geom].size;
+  const int type = robot->geom[geom].kind;
   fputs("  - { name: ", rs->out);
-  perp_write_quoted(rs->out, perp_rs_name(rs, robot->geom[g].name, "geom", g));
-  perp_rs_body(rs, "body", robot->geom[g].body);
+  perp_write_quoted(rs->out, perp_rs_name(rs, robot->geom[geom].name, "geom", geom));
+  perp_rs_body(rs, "body", robot->geom[geom].body);
   const bool round = type == PERP_ROBOT_CAPSULE || type == PERP_ROBOT_CYLINDER;
   if (type == PERP_ROBOT_MESH)
-    shapes_mesh(rs, g);
+    shapes_mesh(rs, geom);
   else if (type == PERP_ROBOT_FIELD)
-    shapes_field(rs, g);
+    shapes_field(rs, geom);
   else
     fprintf(rs->out, ", kind: %s", kinds[type]);
   if (type == PERP_ROBOT_SPHERE || round) perp_rs_number(rs, "radius", size[0]);
   if (round) perp_rs_number(rs, "length", 2 * size[1]);
   if (type == PERP_ROBOT_BOX || type == PERP_ROBOT_ELLIPSOID) perp_rs_vector(rs, "half", 3, size);
-  shapes_place(rs, g);
-  perp_rs_surface_of(rs, g);
+  shapes_place(rs, geom);
+  perp_rs_surface_of(rs, geom);
   if (group != 0) fprintf(rs->out, ", group: %d", group);
   fputs(" }\n", rs->out);
 }
@@ -314,14 +316,14 @@ static void shapes_beyond(perp_rs *rs, const int *which, int n)
 static void shapes_no_contact(perp_rs *rs)
 {
   fputs("no_contact:\n", rs->out);
-  for (int i = 0; i < rs->n_apart; i++) {
+  for (int apart = 0; apart < rs->n_apart; apart++) {
     fputs("  - [", rs->out);
-    if (rs->apart[i].a == 0)
+    if (rs->apart[apart].a == 0)
       fputs("world", rs->out);
     else
-      perp_write_quoted(rs->out, rs->body[rs->apart[i].a]);
+      perp_write_quoted(rs->out, rs->body[rs->apart[apart].a]);
     fputs(", ", rs->out);
-    perp_write_quoted(rs->out, rs->body[rs->apart[i].b]);
+    perp_write_quoted(rs->out, rs->body[rs->apart[apart].b]);
     fputs("]\n", rs->out);
   }
   fputs("  - { overlapping: filter }\n", rs->out);

@@ -42,12 +42,12 @@ static void surfaces_numbers(perp_rs *rs, const double f[3], bool all)
 }
 
 /* Which of the kinds of surfaces has this geom?  A new one where none is like it. */
-static int surfaces_kind(perp_rs *rs, int g)
+static int surfaces_kind(perp_rs *rs, int geom)
 {
   const perp_robot *robot = rs->robot;
-  struct perp_rs_surface own = { .priority = robot->geom[g].priority,
-                                 .condim = robot->geom[g].condim };
-  memcpy(own.friction, robot->geom[g].friction, sizeof own.friction);
+  struct perp_rs_surface own = { .priority = robot->geom[geom].priority,
+                                 .condim = robot->geom[geom].condim };
+  memcpy(own.friction, robot->geom[geom].friction, sizeof own.friction);
   for (int i = 0; i < rs->n_surfaces; i++) {
     const struct perp_rs_surface *surface = &rs->surface[i];
     if (surface->priority == own.priority && surface->condim == own.condim &&

@@ -129,16 +129,16 @@ perp_robot_geom *perp_tree_add_geom(perp_tree *tree, perp_tree_link *link,
 
 int perp_tree_find_link(const perp_tree *tree, const char *name)
 {
-  int i = tree->n_links - 1;
-  while (i >= 0 && strcmp(tree->link[i].name, name) != 0) i--;
-  return i;
+  int link = tree->n_links - 1;
+  while (link >= 0 && strcmp(tree->link[link].name, name) != 0) link--;
+  return link;
 }
 
 int perp_tree_find_joint(const perp_tree *tree, const char *name)
 {
-  int i = tree->n_joints - 1;
-  while (i >= 0 && strcmp(tree->joint[i].name, name) != 0) i--;
-  return i;
+  int joint = tree->n_joints - 1;
+  while (joint >= 0 && strcmp(tree->joint[joint].name, name) != 0) joint--;
+  return joint;
 }
 
 void perp_tree_inertial(perp_tree_link *link, double mass, const double inertia[6],
@@ -313,10 +313,10 @@ static void tree_emit(perp_tree *tree, int link, int parent, const perp_tree_pos
 
 static bool tree_chain_add(tree_chain *chain, const perp_tree_joint *joint, int j)
 {
-  for (int k = 0; k < joint->n; k++) {
+  for (int axis = 0; axis < joint->n; axis++) {
     if (chain->n == 6) return false;
-    chain->joint[chain->n] = k == 0 ? j : -1;
-    chain->axis[chain->n++] = joint->axis[k];
+    chain->joint[chain->n] = axis == 0 ? j : -1;
+    chain->axis[chain->n++] = joint->axis[axis];
   }
   return true;
 }
@@ -324,11 +324,11 @@ static bool tree_chain_add(tree_chain *chain, const perp_tree_joint *joint, int 
 /* The joints of a chain as seen from the next link, at `step` in the one that they were in. */
 static void tree_chain_move(tree_chain *chain, const perp_tree_pose *step)
 {
-  for (int k = 0; k < chain->n; k++) {
+  for (int axis = 0; axis < chain->n; axis++) {
     double s[3];
-    for (int i = 0; i < 3; i++) s[i] = chain->axis[k].x[i] - step->x[i];
-    tree_turn_back(step->quat, s, chain->axis[k].x);
-    tree_turn_back(step->quat, chain->axis[k].axis, chain->axis[k].axis);
+    for (int i = 0; i < 3; i++) s[i] = chain->axis[axis].x[i] - step->x[i];
+    tree_turn_back(step->quat, s, chain->axis[axis].x);
+    tree_turn_back(step->quat, chain->axis[axis].axis, chain->axis[axis].axis);
   }
 }
 
@@ -339,7 +339,7 @@ static void tree_massless(perp_tree *tree, int link, const tree_cluster *all, in
 {
   const perp_tree_link *own = &tree->link[link];
   bool free = false;
-  for (int k = 0; k < chain->n; k++) free |= chain->axis[k].kind == PERP_ROBOT_FREE;
+  for (int axis = 0; axis < chain->n; axis++) free |= chain->axis[axis].kind == PERP_ROBOT_FREE;
   if (all->n_moving != 1 || all->n_geoms > 0 || free) {
     perp_xml_refuse(tree->robot, own->at,
                     "give it an <inertial> with a mass, or carry it by a fixed joint",
@@ -378,10 +378,10 @@ static void tree_emit_body(perp_tree *tree, int link, int parent, const perp_tre
   memcpy(body->com, own->com, sizeof body->com);
   memcpy(body->inertia, own->inertia, sizeof body->inertia);
   body->gravcomp = own->no_gravity ? 1 : 0;
-  for (int k = 0; k < chain->n; k++) {
-    if (chain->joint[k] >= 0) tree->joint[chain->joint[k]].number = robot->n_joints;
-    perp_robot_joint *joint = perp_robot_add_joint(robot, number, chain->axis[k].kind);
-    *joint = chain->axis[k];
+  for (int axis = 0; axis < chain->n; axis++) {
+    if (chain->joint[axis] >= 0) tree->joint[chain->joint[axis]].number = robot->n_joints;
+    perp_robot_joint *joint = perp_robot_add_joint(robot, number, chain->axis[axis].kind);
+    *joint = chain->axis[axis];
     joint->body = number;
     if (joint->kind != PERP_ROBOT_FREE) continue;
     memcpy(joint->q, pose->x, sizeof pose->x);
@@ -445,10 +445,10 @@ static void tree_close(perp_tree *tree, int j)
   const perp_tree_joint *joint = &tree->joint[j];
   perp_robot *robot = tree->robot;
   const int a = joint->parent >= 0 ? tree->link[joint->parent].body : 0,
-            b = tree->link[joint->child].body;
+            body = tree->link[joint->child].body;
   const bool hinge = joint->n == 1 && joint->axis[0].kind == PERP_ROBOT_HINGE,
              ball = joint->n == 1 && joint->axis[0].kind == PERP_ROBOT_BALL;
-  if (a < 0 || b < 0 || !(joint->n == 0 || hinge || ball)) {
+  if (a < 0 || body < 0 || !(joint->n == 0 || hinge || ball)) {
     perp_xml_refuse(robot, joint->at, "close loops by joints of type revolute, ball or fixed",
                     "joint '%s' closes a loop: link '%s' is carried by joint '%s', too",
                     joint->name, tree->link[joint->child].name,
@@ -461,7 +461,7 @@ static void tree_close(perp_tree *tree, int j)
     double s[3] = { 0 };
     loop->name = hinge ? perp_pool_printf(&robot->pool, "%s_%d", joint->name, k) : joint->name;
     loop->a = a;
-    loop->b = b;
+    loop->b = body;
     for (int i = 0; i < 3 && joint->n > 0; i++)
       s[i] = joint->axis[0].x[i] + (hinge ? (k == 0 ? -0.1 : 0.1) * joint->axis[0].axis[i] : 0);
     memcpy(loop->point[1], s, sizeof s);
@@ -515,6 +515,6 @@ void perp_tree_build(perp_tree *tree)
                       tree->link[i].name);
     tree_emit(tree, i, 0, j >= 0 ? &tree->joint[j].pose : &tree->link[i].pose, &chain);
   }
-  for (int j = 0; j < tree->n_joints && !perp_robot_refused(robot); j++)
-    if (tree->link[tree->joint[j].child].carrier != j) tree_close(tree, j);
+  for (int carrier = 0; carrier < tree->n_joints && !perp_robot_refused(robot); carrier++)
+    if (tree->link[tree->joint[carrier].child].carrier != carrier) tree_close(tree, carrier);
 }

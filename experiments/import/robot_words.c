@@ -66,12 +66,12 @@ void perp_rs_number(perp_rs *rs, const char *key, double v)
 
 void perp_rs_body(perp_rs *rs, const char *key, int body)
 {
-  const int r = rs->robot->body[body].root;
+  const int root = rs->robot->body[body].root;
   fprintf(rs->out, ", %s: ", key);
-  if (r == 0)
+  if (root == 0)
     fputs("world", rs->out);
   else
-    perp_write_quoted(rs->out, rs->body[r]);
+    perp_write_quoted(rs->out, rs->body[root]);
 }
 
 void perp_rs_local(const perp_rs *rs, int body, bool place, const double p[3], double s[3])

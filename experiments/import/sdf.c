@@ -228,8 +228,8 @@ static void sdf_world(perp_sdf *sdf, const xmlNode *world)
 static void sdf_plain_names(perp_sdf *sdf)
 {
   for (int k = 0; k < 2; k++)
-    for (int i = 0; i < (k == 0 ? sdf->tree.n_links : sdf->tree.n_joints); i++) {
-      const char **name = k == 0 ? &sdf->tree.link[i].name : &sdf->tree.joint[i].name;
+    for (int joint = 0; joint < (k == 0 ? sdf->tree.n_links : sdf->tree.n_joints); joint++) {
+      const char **name = k == 0 ? &sdf->tree.link[joint].name : &sdf->tree.joint[joint].name;
       const char *s = *name, *inner = strstr(s, "::");
       if (sdf->n_tops == 1 && inner != NULL) s = inner + 2;
       char *plain = perp_pool_strdup(&sdf->robot->pool, s);
@@ -238,8 +238,8 @@ static void sdf_plain_names(perp_sdf *sdf)
         memmove(c + 1, c + 2, strlen(c + 2) + 1);
       }
       *name = plain;
-      for (int a = 0; k == 1 && a < sdf->tree.joint[i].n; a++) {
-        perp_robot_joint *axis = &sdf->tree.joint[i].axis[a];
+      for (int a = 0; k == 1 && a < sdf->tree.joint[joint].n; a++) {
+        perp_robot_joint *axis = &sdf->tree.joint[joint].axis[a];
         axis->name = a == 0 ? plain : perp_pool_printf(&sdf->robot->pool, "%s_%d", plain, a + 1);
       }
     }
@@ -261,9 +261,9 @@ static void sdf_read(perp_sdf *sdf, const xmlNode *root)
   if (!perp_robot_refused(robot) && sdf->tree.n_links == 0)
     perp_xml_refuse(robot, root, "an SDF has <world> or <model>, with at least one <link>",
                     "the file has no link");
-  for (int i = 0; i < sdf->n_frames && !perp_robot_refused(robot); i++)
-    if (perp_sdf_resolve(sdf, &sdf->frame[i]) && sdf->frame[i].link >= 0)
-      sdf->tree.link[sdf->frame[i].link].pose = sdf->frame[i].pose;
+  for (int frame = 0; frame < sdf->n_frames && !perp_robot_refused(robot); frame++)
+    if (perp_sdf_resolve(sdf, &sdf->frame[frame]) && sdf->frame[frame].link >= 0)
+      sdf->tree.link[sdf->frame[frame].link].pose = sdf->frame[frame].pose;
   if (!perp_robot_refused(robot)) perp_sdf_joints(sdf);
   if (perp_robot_refused(robot)) return;
   sdf_plain_names(sdf);

@@ -297,10 +297,10 @@ static void sdf_mimic(perp_sdf *sdf, const perp_sdf_joint *from)
 
 void perp_sdf_couplings(perp_sdf *sdf)
 {
-  for (int j = 0; j < sdf->n_joints && !perp_robot_refused(sdf->robot); j++) {
-    const int type = perp_xml_word(sdf->robot, sdf->joint[j].at, "type", sdf_types, -1);
-    if (type == TYPE_SCREW) sdf_screw(sdf, sdf->joint[j].at);
-    if (type == TYPE_GEARBOX) sdf_gearbox(sdf, &sdf->joint[j]);
-    sdf_mimic(sdf, &sdf->joint[j]);
+  for (int joint = 0; joint < sdf->n_joints && !perp_robot_refused(sdf->robot); joint++) {
+    const int type = perp_xml_word(sdf->robot, sdf->joint[joint].at, "type", sdf_types, -1);
+    if (type == TYPE_SCREW) sdf_screw(sdf, sdf->joint[joint].at);
+    if (type == TYPE_GEARBOX) sdf_gearbox(sdf, &sdf->joint[joint]);
+    sdf_mimic(sdf, &sdf->joint[joint]);
   }
 }

@@ -51,16 +51,17 @@ static void basis_json_all(const perp_lcp_solutions *solutions, const double *la
   perp_json_members(&json, "{ status %s, count %d, complete? %d, rejected %d, tol %g, solutions: [",
                     solutions->count > 0 ? "solved" : "failed", solutions->count,
                     solutions->complete, solutions->rejected, tol);
-  for (int k = 0; k < solutions->count; k++) {
+  for (int judgement = 0; judgement < solutions->count; judgement++) {
     perp_json_members(&json, "{ status %s",
-                      solutions->verdict[k] == PERP_CONVERGED ? "solved" : "undecided");
-    perp_json_reals(&json, "lambda", lambda + (size_t)k * n, n);
-    perp_json_reals(&json, "w", solutions->w + (size_t)k * solutions->n, solutions->n);
+                      solutions->verdict[judgement] == PERP_CONVERGED ? "solved" : "undecided");
+    perp_json_reals(&json, "lambda", lambda + (size_t)judgement * n, n);
+    perp_json_reals(&json, "w", solutions->w + (size_t)judgement * solutions->n, solutions->n);
     perp_json_open(&json, "sets", '[');
     for (int i = 0; i < solutions->n; i++)
-      perp_json_text(&json, NULL, basis_set_name(solutions->sets[i + (size_t)k * solutions->n]));
+      perp_json_text(&json, NULL,
+                     basis_set_name(solutions->sets[i + (size_t)judgement * solutions->n]));
     perp_json_close(&json, ']');
-    perp_lcp_json_judgement(&json, "judgement", &solutions->judgement[k]);
+    perp_lcp_json_judgement(&json, "judgement", &solutions->judgement[judgement]);
     perp_json_close(&json, '}');
   }
   perp_json_close(&json, ']');
@@ -92,15 +93,15 @@ static void basis_print_all(const perp_lcp_solutions *solutions, const double *l
            solutions->rejected, solutions->rejected == 1 ? "" : "s");
   if (solutions->count == 0 && solutions->rejected == 0 && solutions->complete)
     printf("# no solution exists; every choice of free rows is excluded in exact arithmetic\n");
-  for (int k = 0; k < solutions->count; k++) {
-    snprintf(text, sizeof text, "%d: lambda", k);
-    basis_line(text, lambda + (size_t)k * n, n);
-    const double residual = perp_lcp_residual(&(perp_lcp){ 0 }, &solutions->judgement[k]);
+  for (int judgement = 0; judgement < solutions->count; judgement++) {
+    snprintf(text, sizeof text, "%d: lambda", judgement);
+    basis_line(text, lambda + (size_t)judgement * n, n);
+    const double residual = perp_lcp_residual(&(perp_lcp){ 0 }, &solutions->judgement[judgement]);
     printf("#    %s, residual %.3g",
-           solutions->verdict[k] == PERP_CONVERGED ? "solved" : "undecided", residual);
+           solutions->verdict[judgement] == PERP_CONVERGED ? "solved" : "undecided", residual);
     int weak = 0;
     for (int i = 0; i < solutions->n; i++) {
-      const unsigned char set = solutions->sets[i + (size_t)k * solutions->n];
+      const unsigned char set = solutions->sets[i + (size_t)judgement * solutions->n];
       weak += set != 7 && (set & (set - 1)) != 0;
     }
     if (weak > 0) printf(", degenerate in %d row%s", weak, weak == 1 ? "" : "s");
@@ -244,11 +245,11 @@ static void basis_print_matrix(const char *label, const double *m, int n)
 {
   const int columns = n < SHOWN ? n : SHOWN;
   printf("# %s\n#     ", label);
-  for (int i = 0; i < columns; i++) printf(" %11d", i);
+  for (int column = 0; column < columns; column++) printf(" %11d", column);
   printf("\n");
   for (int k = 0; k < n; k++) {
     printf("# %3d ", k);
-    for (int i = 0; i < columns; i++) printf(" %11.5g", m[k + (size_t)i * n]);
+    for (int column = 0; column < columns; column++) printf(" %11.5g", m[k + (size_t)column * n]);
     printf("\n");
   }
   if (n > columns) printf("# (further columns: --json)\n");

@@ -68,14 +68,14 @@ static void cmd_lcp_sequence_print(perp_ctx *ctx, const perp_sequence *sequence,
   perp_table_row(&table,
                  (const char *const[]){ "problem", "rows", "born", "gone", "cold", "iterations",
                                         "work", "warm", "iterations", "work" });
-  for (int k = 0; k < sequence->n; k++) {
+  for (int problem = 0; problem < sequence->n; problem++) {
     char number[4][16], c[3][32], w[3][32] = { "", "", "" };
     int born = 0, gone = 0;
-    if (k > 0) perp_lcp_carry_count(ctx, &sequence->problem[k], &born, &gone);
-    const int value[] = { k, sequence->problem[k].p.n, born, gone };
+    if (problem > 0) perp_lcp_carry_count(ctx, &sequence->problem[problem], &born, &gone);
+    const int value[] = { problem, sequence->problem[problem].p.n, born, gone };
     for (int i = 0; i < 4; i++) snprintf(number[i], sizeof number[i], "%d", value[i]);
-    cmd_lcp_sequence_put(&cold[k], c);
-    if (warm != NULL && k > 0) cmd_lcp_sequence_put(&warm[k], w);
+    cmd_lcp_sequence_put(&cold[problem], c);
+    if (warm != NULL && problem > 0) cmd_lcp_sequence_put(&warm[problem], w);
     perp_table_row(&table, (const char *const[]){ number[0], number[1], number[2], number[3], c[0],
                                                   c[1], c[2], w[0], w[1], w[2] });
   }

@@ -94,8 +94,8 @@ static int harvest_place(const harvest *h, const bin *b, double work)
     return perp_rng_uniform(h->rng, 0, 1) * (double)b->seen < h->per_size
                ? perp_rng_int(h->rng, h->per_size)
                : -1;
-  for (int i = 1; i < b->n; i++)
-    if (b->keep[i].work < b->keep[least].work) least = i;
+  for (int keep = 1; keep < b->n; keep++)
+    if (b->keep[keep].work < b->keep[least].work) least = keep;
   return b->keep[least].work < work ? least : -1;
 }
 
@@ -110,8 +110,8 @@ static void harvest_see(void *user, const perp_contact_place *place, const perp_
   if (b == NULL || h->status != PERP_OK) return;
   int bound, at = b->n;
   uint64_t active = active_set(lcp, lambda, &bound);
-  for (int i = 0; i < b->n; i++)
-    if (b->keep[i].active == active) return;
+  for (int keep = 0; keep < b->n; keep++)
+    if (b->keep[keep].active == active) return;
   b->seen++;
   const double work = stats->reason > 0 ? stats->work : HUGE_VAL;
   if (b->n == h->per_size) {
@@ -308,8 +308,9 @@ static perp_status harvest_run(perp_ctx *ctx, const perp_args *args, const perp_
   for (int i = 0; i < work->n_bins && status == PERP_OK; i++) {
     bin *b = &work->bins[i];
     qsort(b->keep, (size_t)b->n, sizeof *b->keep, by_time);
-    for (int k = 0; k < b->n && status == PERP_OK; k++, files++)
-      status = harvest_store(ctx, dir, scene_spec->d->name, text.s, &b->keep[k], k + 1, &table);
+    for (int keep = 0; keep < b->n && status == PERP_OK; keep++, files++)
+      status = harvest_store(ctx, dir, scene_spec->d->name, text.s, &b->keep[keep], keep + 1,
+                             &table);
   }
   perp_text_free(&text);
   if (files > 0) perp_table_print(&table, stdout);
@@ -363,8 +364,8 @@ static int cmd_lcp_harvest(perp_ctx *ctx, const perp_args *args)
   int64_t per_size = 3, seed = 1;
   harvest work = { .ctx = ctx, .tol = 1e-8, .hardest = perp_args_get(args, "hardest") != NULL };
   perp_request request = { .scene = args->arg[0] };
-  for (int i = 0; i < PERP_PARTS; i++) /* those it has an option for */
-    *perp_part_text(&request, i) = perp_args_get(args, perp_part_name(i));
+  for (int part = 0; part < PERP_PARTS; part++) /* those it has an option for */
+    *perp_part_text(&request, part) = perp_args_get(args, perp_part_name(part));
   int status = perp_option_int(ctx, args, "per-size", 1, KEEP_MAX, &per_size);
   if (status < 0) status = perp_option_int(ctx, args, "seed", 0, INT64_MAX, &seed);
   if (status < 0) status = read_time(ctx, args, "h", &request.h);
@@ -385,7 +386,8 @@ static int cmd_lcp_harvest(perp_ctx *ctx, const perp_args *args)
     done = work.rng == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory")
                             : harvest_run(ctx, args, &scene, &request, &work);
     for (int i = 0; i < work.n_bins; i++) {
-      for (int k = 0; k < work.bins[i].n; k++) perp_lcp_problem_free(&work.bins[i].keep[k].problem);
+      for (int keep = 0; keep < work.bins[i].n; keep++)
+        perp_lcp_problem_free(&work.bins[i].keep[keep].problem);
       free(work.bins[i].keep);
     }
     perp_rng_destroy(work.rng);

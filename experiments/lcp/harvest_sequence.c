@@ -130,7 +130,7 @@ static int harvest_sequence_by_id(const void *a, const void *b)
 static int harvest_sequence_carries(const posed *before, const posed *now, perp_lcp_carry *carry)
 {
   const double scale = now->h / before->h;
-  const int r = now->per_contact;
+  const int contact = now->per_contact;
   int n = 0;
   for (int c = 0; c < now->n; c++) {
     const member *to = &now->contact[c], key = { .id = to->origin };
@@ -138,8 +138,8 @@ static int harvest_sequence_carries(const posed *before, const posed *now, perp_
                              ? NULL
                              : bsearch(&key, before->contact, (size_t)before->n,
                                        sizeof *before->contact, harvest_sequence_by_id);
-    for (int i = 0; i < r && from != NULL; i++)
-      for (int j = 0; j < r; j++) {
+    for (int i = 0; i < contact && from != NULL; i++)
+      for (int j = 0; j < contact; j++) {
         const double *x = to->frame + 3 * i, *y = from->frame + 3 * j;
         const double c_ij = x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
         /* what is left of directions that are perpendicular is rounding */

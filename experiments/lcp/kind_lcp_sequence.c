@@ -126,7 +126,8 @@ static void kind_lcp_sequence_verdict(const struct marches *marches, perp_outcom
 {
   out->status = PERP_CELL_OK;
   snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(marches->cold->stats.reason));
-  for (int k = 0; k < marches->s.n; k++) kind_lcp_sequence_count(&marches->cold[k], k, "cold", out);
+  for (int cold = 0; cold < marches->s.n; cold++)
+    kind_lcp_sequence_count(&marches->cold[cold], cold, "cold", out);
   bool lame = false; /* a warm start from what is no answer */
   for (int warm = 1; warm < marches->s.n && marches->warms; warm++) {
     kind_lcp_sequence_count(&marches->warm[warm], warm, "warm", out);
@@ -151,10 +152,10 @@ static void kind_lcp_sequence_figures(const struct marches *marches, perp_outcom
   double worst[FIGURES];
   bool judged = false;
   for (int i = 0; i < FIGURES; i++) worst[i] = 0;
-  for (int k = 0; k < 2 * marches->s.n; k++) {
-    const perp_sequence_answer *answer = k < marches->s.n ? &marches->cold[k]
-                                                          : &marches->warm[k - marches->s.n];
-    if (k == marches->s.n || (k > marches->s.n && !marches->warms) ||
+  for (int cold = 0; cold < 2 * marches->s.n; cold++) {
+    const perp_sequence_answer *answer = cold < marches->s.n ? &marches->cold[cold]
+                                                             : &marches->warm[cold - marches->s.n];
+    if (cold == marches->s.n || (cold > marches->s.n && !marches->warms) ||
         answer->stats.reason == PERP_INFEASIBLE)
       continue;
     const perp_lcp_judgement *judgement = &answer->judgement;

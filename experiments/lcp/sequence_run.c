@@ -7,14 +7,15 @@ perp_status perp_sequence_open(perp_ctx *ctx, const char *prefix, perp_sequence 
 {
   *sequence = (perp_sequence){ 0 };
   PERP_TRY(perp_lcp_sequence_read(ctx, prefix, &sequence->problem, &sequence->n));
-  for (int k = 0; k < sequence->n; k++) {
-    perp_lcp *lcp = &sequence->problem[k].p;
+  for (int problem = 0; problem < sequence->n; problem++) {
+    perp_lcp *lcp = &sequence->problem[problem].p;
     lcp->brief = true; /* judged as in the time steps that they are of */
     int born = 0, gone = 0;
     if (lcp->n > sequence->rows) sequence->rows = lcp->n;
     if (lcp->F != NULL && lcp->F->nv > sequence->columns) sequence->columns = lcp->F->nv;
-    perp_status status = k > 0 ? perp_lcp_carry_count(ctx, &sequence->problem[k], &born, &gone)
-                               : PERP_OK;
+    perp_status status = problem > 0
+                             ? perp_lcp_carry_count(ctx, &sequence->problem[problem], &born, &gone)
+                             : PERP_OK;
     if (status != PERP_OK) {
       perp_sequence_close(sequence);
       return status;
@@ -40,8 +41,8 @@ void perp_sequence_close(perp_sequence *sequence)
 const char *perp_sequence_unsuited(const perp_sequence *sequence, const perp_desc *method)
 {
   const char *what = NULL;
-  for (int k = 0; k < sequence->n && what == NULL; k++)
-    what = perp_lcp_unsuited(method, &sequence->problem[k].p);
+  for (int problem = 0; problem < sequence->n && what == NULL; problem++)
+    what = perp_lcp_unsuited(method, &sequence->problem[problem].p);
   return what;
 }
 
@@ -51,11 +52,11 @@ bool perp_sequence_warms(const perp_desc *method)
 }
 
 static perp_status sequence_run_solve(perp_ctx *ctx, perp_lcp_solver *solver, double tol,
-                                      perp_sequence *sequence, int k, double *lambda,
+                                      perp_sequence *sequence, int problem, double *lambda,
                                       perp_sequence_answer *answer)
 {
   perp_stats stats;
-  PERP_TRY(perp_lcp_solve(ctx, solver, &sequence->problem[k].p, tol, lambda, sequence->w,
+  PERP_TRY(perp_lcp_solve(ctx, solver, &sequence->problem[problem].p, tol, lambda, sequence->w,
                           answer != NULL ? &answer->judgement : NULL, &stats));
   if (answer != NULL) answer->stats = stats;
   return PERP_OK;
@@ -72,13 +73,13 @@ perp_status perp_sequence_march(perp_ctx *ctx, perp_lcp_solver *solver, double t
                                 perp_sequence *sequence, perp_sequence_answer *answer)
 {
   memcpy(sequence->lambda, sequence->start, (size_t)sequence->rows * sizeof *sequence->lambda);
-  for (int k = 1; k < sequence->n; k++) {
+  for (int problem = 1; problem < sequence->n; problem++) {
     if (warm)
-      perp_lcp_carry_over(&sequence->problem[k], sequence->lambda, sequence->next);
+      perp_lcp_carry_over(&sequence->problem[problem], sequence->lambda, sequence->next);
     else
       memset(sequence->next, 0, (size_t)sequence->rows * sizeof *sequence->next);
-    PERP_TRY(sequence_run_solve(ctx, solver, tol, sequence, k, sequence->next,
-                                answer != NULL ? &answer[k] : NULL));
+    PERP_TRY(sequence_run_solve(ctx, solver, tol, sequence, problem, sequence->next,
+                                answer != NULL ? &answer[problem] : NULL));
     double *swap = sequence->lambda;
     sequence->lambda = sequence->next;
     sequence->next = swap;

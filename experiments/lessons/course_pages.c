@@ -35,10 +35,11 @@ static void pages_begin(struct pages *pages)
   if (pages->course != NULL) {
     perp_json_members(&pages->json, "course: { title %s, text %s, lessons: [", pages->course->title,
                       pages->course->text);
-    for (int i = 0; i < pages->course->n; i++)
+    for (int lesson = 0; lesson < pages->course->n; lesson++)
       perp_json_members(&pages->json, "{ name %s, title %s, minutes %d, exercises %d }",
-                        pages->course->lesson[i].name, pages->course->lesson[i].title,
-                        pages->course->lesson[i].minutes, pages->course->lesson[i].exercises);
+                        pages->course->lesson[lesson].name, pages->course->lesson[lesson].title,
+                        pages->course->lesson[lesson].minutes,
+                        pages->course->lesson[lesson].exercises);
     perp_json_members(&pages->json, "] }");
   }
   perp_json_open(&pages->json, "lessons", '[');
@@ -134,12 +135,14 @@ static perp_status pages_folder(perp_ctx *ctx, const perp_course *course, const 
   if (status == PERP_OK) status = pages_file(ctx, folder, src[0], "", script, "");
   if (status == PERP_OK && module != NULL)
     status = pages_file(ctx, folder, src[1], "globalThis.perpModule = \"", module, "\";\n");
-  for (int i = -1; i < course->n && status == PERP_OK; i++) {
+  for (int lesson = -1; lesson < course->n && status == PERP_OK; lesson++) {
     struct pages pages = { .ctx = ctx, .course = course };
-    char *path = perp_xprintf("%s/%s.html", folder, i < 0 ? "index" : course->lesson[i].name);
+    char *path = perp_xprintf("%s/%s.html", folder,
+                              lesson < 0 ? "index" : course->lesson[lesson].name);
     pages_begin(&pages);
-    if (i >= 0) status = pages_lesson(&pages, &course->lesson[i], dir);
-    const perp_status ended = pages_end(&pages, i < 0 ? course->title : course->lesson[i].title,
+    if (lesson >= 0) status = pages_lesson(&pages, &course->lesson[lesson], dir);
+    const perp_status ended = pages_end(&pages,
+                                        lesson < 0 ? course->title : course->lesson[lesson].title,
                                         status == PERP_OK ? path : NULL, false, order, n_src);
     if (status == PERP_OK) status = ended;
     free(path);
@@ -156,8 +159,8 @@ perp_status perp_course_pages(perp_ctx *ctx, const perp_course *course, const ch
   struct pages pages = { .ctx = ctx, .course = course };
   perp_status status = PERP_OK;
   pages_begin(&pages);
-  for (int i = 0; i < course->n && status == PERP_OK; i++)
-    status = pages_lesson(&pages, &course->lesson[i], dir);
+  for (int lesson = 0; lesson < course->n && status == PERP_OK; lesson++)
+    status = pages_lesson(&pages, &course->lesson[lesson], dir);
   const perp_status ended = pages_end(&pages, course->title, status == PERP_OK ? path : NULL, true,
                                       NULL, 0);
   return status != PERP_OK ? status : ended;

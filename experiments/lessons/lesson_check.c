@@ -259,8 +259,8 @@ static void examine_explore(struct examiner *examiner, const perp_lesson_explore
   if (examiner->study != NULL) {
     examine_plot(examiner, &explore->plot);
     examine_plot(examiner, &explore->over);
-    for (int i = 0; i < explore->n_slide; i++)
-      examine_name(examiner, explore->slide[i].at, "of", explore->slide[i].expr);
+    for (int slide = 0; slide < explore->n_slide; slide++)
+      examine_name(examiner, explore->slide[slide].at, "of", explore->slide[slide].expr);
     for (int number = 0; number < explore->n_numbers; number++)
       examine_name(examiner, explore->numbers[number].at, "of", explore->numbers[number].expr);
   }
@@ -276,8 +276,8 @@ void perp_lesson_examine(perp_ctx *ctx, const perp_lesson *lesson, perp_diag *di
     if (examiner.study == NULL) return;
     for (int plot = 0; plot < lesson->n_plots; plot++)
       examine_plot(&examiner, &lesson->plots[plot]);
-    for (int i = 0; i < lesson->n_show; i++)
-      examine_expression(&examiner, lesson->show[i].at, "expr", lesson->show[i].expr, NUMBER);
+    for (int show = 0; show < lesson->n_show; show++)
+      examine_expression(&examiner, lesson->show[show].at, "expr", lesson->show[show].expr, NUMBER);
     if (lesson->explore.title != NULL) examine_explore(&examiner, &lesson->explore);
   } else
     perp_scene_files_beside(lesson->file);

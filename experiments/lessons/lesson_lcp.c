@@ -83,13 +83,13 @@ static void lesson_lcp_put_tableau(int n, const perp_pivot_frame *frame, FILE *o
     fprintf(out, "%9s", marked);
   }
   fprintf(out, "\n");
-  for (int i = 0; i < n; i++) {
-    perp_variable_name(n, tableau->basic[i], name);
+  for (int leave = 0; leave < n; leave++) {
+    perp_variable_name(n, tableau->basic[leave], name);
     fprintf(out, "    %7s = ", name);
-    lesson_lcp_put(out, tableau->constant[i]);
+    lesson_lcp_put(out, tableau->constant[leave]);
     for (int column = 0; column < tableau->columns; column++)
-      lesson_lcp_put(out, tableau->T[i][column]);
-    fprintf(out, i == frame->leaves ? "  <\n" : "\n");
+      lesson_lcp_put(out, tableau->T[leave][column]);
+    fprintf(out, leave == frame->leaves ? "  <\n" : "\n");
   }
 }
 

@@ -47,11 +47,11 @@ static void put_numbers(perp_json *json, const char *key, const double *v, int n
 static void put_curves(perp_json *json, const perp_lesson_figure *figure)
 {
   perp_json_open(json, "curves", '[');
-  for (int i = 0; i < figure->n; i++) {
+  for (int curve = 0; curve < figure->n; curve++) {
     perp_json_open(json, NULL, '{');
-    perp_json_text(json, "label", figure->curve[i].label);
-    put_numbers(json, "x", figure->curve[i].x, figure->curve[i].n);
-    put_numbers(json, "y", figure->curve[i].y, figure->curve[i].n);
+    perp_json_text(json, "label", figure->curve[curve].label);
+    put_numbers(json, "x", figure->curve[curve].x, figure->curve[curve].n);
+    put_numbers(json, "y", figure->curve[curve].y, figure->curve[curve].n);
     perp_json_close(json, '}');
   }
   perp_json_close(json, ']');
@@ -96,8 +96,8 @@ static void read_slider(struct page *page, perp_results *results, const char *na
                         struct slider *slider)
 {
   *slider = (struct slider){ .name = name };
-  for (int i = 0; i < results->plan.n; i++) {
-    double v = perp_lesson_at(page->ctx, results, name, i, &slider->unit);
+  for (int cell = 0; cell < results->plan.n; cell++) {
+    double v = perp_lesson_at(page->ctx, results, name, cell, &slider->unit);
     bool known = isnan(v) || slider->n == PERP_LESSON_VALUES;
     for (int k = 0; k < slider->n && !known; k++) known = lesson_page_near(v, slider->value[k]);
     if (!known) slider->value[slider->n++] = v;
@@ -109,12 +109,12 @@ static void read_slider(struct page *page, perp_results *results, const char *na
 static void lesson_page_choose(struct page *page, perp_results *results,
                                const struct slider *slider, const int *at, int first, bool *chosen)
 {
-  for (int i = 0; i < results->plan.n; i++) {
-    chosen[i] = true;
+  for (int cell = 0; cell < results->plan.n; cell++) {
+    chosen[cell] = true;
     for (int k = first; k < page->l->explore.n_slide; k++)
-      chosen[i] = chosen[i] &&
-                  lesson_page_near(perp_lesson_at(page->ctx, results, slider[k].name, i, NULL),
-                                   slider[k].value[at[k]]);
+      chosen[cell] = chosen[cell] && lesson_page_near(perp_lesson_at(page->ctx, results,
+                                                                     slider[k].name, cell, NULL),
+                                                      slider[k].value[at[k]]);
   }
 }
 
@@ -134,10 +134,10 @@ static void put_metrics(struct page *page, perp_results *results, const bool *ch
     perp_lesson_figure figure;
     perp_lesson_pick(page->ctx, &page->pool, results, &plot, chosen, &figure);
     perp_json_open(page->data, NULL, '[');
-    for (int i = 0; i < figure.n; i++)
+    for (int curve = 0; curve < figure.n; curve++)
       perp_json_members(page->data, "{ label %s, value %g }",
-                        explore->plot.by != NULL ? figure.curve[i].label : "",
-                        figure.curve[i].y[0]);
+                        explore->plot.by != NULL ? figure.curve[curve].label : "",
+                        figure.curve[curve].y[0]);
     perp_json_close(page->data, ']');
   }
   perp_json_close(page->data, ']');
@@ -151,11 +151,11 @@ static void put_computable(struct page *page, perp_results *results,
   const perp_lesson_explore *explore = &page->l->explore;
   if (!explore->plot.series || strcmp(results->study->kind->name, "simulate") != 0) return;
   perp_json_open(page->data, "curves", '[');
-  for (int i = 0; i < first->n; i++) {
-    const perp_cell *cell = &results->plan.cells[first->curve[i].cell];
+  for (int curve = 0; curve < first->n; curve++) {
+    const perp_cell *cell = &results->plan.cells[first->curve[curve].cell];
     want_scene(page, cell->value[perp_kind_param(results->study->kind, "scene")].text);
-    perp_json_members(page->data, "{ label %s, field %s, run: {", first->curve[i].label,
-                      first->curve[i].field);
+    perp_json_members(page->data, "{ label %s, field %s, run: {", first->curve[curve].label,
+                      first->curve[curve].field);
     perp_cell_json(page->data, results->study, cell);
     perp_json_close(page->data, '}');
     perp_json_close(page->data, '}');
@@ -214,16 +214,16 @@ static perp_status put_explore(struct page *page)
                            perp_pool_printf(&page->pool, "%s/explore", page->dir), &results));
   perp_json_members(page->data, "explore: { title %s, text %s, runs %d, sliders: [", explore->title,
                     explore->text, results.plan.n);
-  for (int k = 0; k < explore->n_slide; k++) {
-    read_slider(page, &results, explore->slide[k].expr, &s[k]);
+  for (int slide = 0; slide < explore->n_slide; slide++) {
+    read_slider(page, &results, explore->slide[slide].expr, &s[slide]);
     perp_json_open(page->data, NULL, '{');
-    perp_json_members(page->data, "name %s, of %s, unit %s", explore->slide[k].text,
-                      explore->slide[k].expr, s[k].unit);
-    put_numbers(page->data, "x", s[k].value, s[k].n);
+    perp_json_members(page->data, "name %s, of %s, unit %s", explore->slide[slide].text,
+                      explore->slide[slide].expr, s[slide].unit);
+    put_numbers(page->data, "x", s[slide].value, s[slide].n);
     const char *value[PERP_LESSON_VALUES];
-    for (int i = 0; i < s[k].n; i++)
-      value[i] = perp_lesson_quantity(&page->pool, s[k].value[i], s[k].unit);
-    perp_json_texts(page->data, "values", value, s[k].n);
+    for (int i = 0; i < s[slide].n; i++)
+      value[i] = perp_lesson_quantity(&page->pool, s[slide].value[i], s[slide].unit);
+    perp_json_texts(page->data, "values", value, s[slide].n);
     perp_json_close(page->data, '}');
   }
   perp_json_close(page->data, ']');
@@ -264,15 +264,16 @@ static perp_status put_film(struct page *page)
   }
   perp_json_open(json, "runs", '[');
   memcpy(b, lesson->b, sizeof b);
-  for (int k = 0; k < (lesson->vary.n > 0 ? lesson->vary.n : 1) && status == PERP_OK; k++) {
-    if (lesson->vary.n > 0) b[lesson->vary.row] = lesson->vary.value[k];
+  for (int variant = 0; variant < (lesson->vary.n > 0 ? lesson->vary.n : 1) && status == PERP_OK;
+       variant++) {
+    if (lesson->vary.n > 0) b[lesson->vary.row] = lesson->vary.value[variant];
     for (int i = 0; i < lesson->n_solvers && status == PERP_OK; i++) {
       if (strcmp(lesson->solvers[i], "all") == 0) continue;
       const perp_lcp problem = {
         .n = lesson->n, .A = lesson->A, .lda = lesson->n, .b = b, .lo = lesson->lo, .hi = lesson->hi
       };
       status = perp_pivots_record(page->ctx, &problem, lesson->solvers[i], pivots);
-      if (status == PERP_OK) perp_pivots_put_run(json, pivots, k);
+      if (status == PERP_OK) perp_pivots_put_run(json, pivots, variant);
     }
   }
   perp_json_close(json, ']');
@@ -359,13 +360,13 @@ static void put_tried(struct page *page, const perp_lesson_exercise *exercise)
   perp_study *study = perp_lesson_study(page->ctx, page->l, set, exercise->n_set + 1, &diag);
   if (study != NULL && strcmp(study->kind->name, "simulate") == 0 &&
       perp_plan_make(page->ctx, study, &plan) == PERP_OK) {
-    for (int i = 0; i < plan.n && plan.n <= TRIED; i++) {
-      if (i == 0) perp_json_open(page->data, "cells", '[');
-      want_scene(page, plan.cells[i].value[perp_kind_param(study->kind, "scene")].text);
+    for (int cell = 0; cell < plan.n && plan.n <= TRIED; cell++) {
+      if (cell == 0) perp_json_open(page->data, "cells", '[');
+      want_scene(page, plan.cells[cell].value[perp_kind_param(study->kind, "scene")].text);
       perp_json_open(page->data, NULL, '{');
-      perp_cell_json(page->data, study, &plan.cells[i]);
+      perp_cell_json(page->data, study, &plan.cells[cell]);
       perp_json_close(page->data, '}');
-      if (i == plan.n - 1) perp_json_close(page->data, ']');
+      if (cell == plan.n - 1) perp_json_close(page->data, ']');
     }
     perp_plan_free(&plan);
   }
@@ -415,8 +416,8 @@ static perp_status put_exercises(struct page *page)
 {
   perp_status status = PERP_OK;
   perp_json_open(page->data, "exercises", '[');
-  for (int i = 0; i < page->l->n_exercises && status == PERP_OK; i++)
-    status = put_exercise(page, &page->l->exercises[i], 100 * i);
+  for (int exercise = 0; exercise < page->l->n_exercises && status == PERP_OK; exercise++)
+    status = put_exercise(page, &page->l->exercises[exercise], 100 * exercise);
   perp_json_close(page->data, ']');
   return status;
 }
@@ -430,9 +431,9 @@ static void put_results(struct page *page)
   perp_json_int(json, "runs", page->results->plan.n);
   put_plots(page);
   perp_json_open(json, "show", '[');
-  for (int i = 0; i < lesson->n_show; i++) {
+  for (int show = 0; show < lesson->n_show; show++) {
     perp_text text = { 0 };
-    perp_lesson_say(page->ctx, page->results, &lesson->show[i], &text);
+    perp_lesson_say(page->ctx, page->results, &lesson->show[show], &text);
     perp_json_text(json, NULL, text.s);
     perp_text_free(&text);
   }

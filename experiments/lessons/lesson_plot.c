@@ -103,9 +103,9 @@ static bool same_name(const char *a, const char *b)
 /* Does every label have this option? */
 static bool is_common(const perp_lesson_figure *figure, const char *item, size_t n)
 {
-  for (int i = 0; i < figure->n; i++) {
+  for (int curve = 0; curve < figure->n; curve++) {
     bool has = false;
-    for (const char *at = lesson_plot_options_of(figure->curve[i].label); at != NULL && !has;
+    for (const char *at = lesson_plot_options_of(figure->curve[curve].label); at != NULL && !has;
          at = strchr(at + 1, ','))
       has = strncmp(at + 1, item, n) == 0 && (at[n + 1] == ',' || at[n + 1] == '\0');
     if (!has) return false;
@@ -136,21 +136,22 @@ static const char *distinct_options(perp_pool *pool, const perp_lesson_figure *f
 static void lesson_plot_shorten(perp_pool *pool, perp_lesson_figure *figure)
 {
   bool alone = true, together = true;
-  for (int i = 0; i < figure->n; i++)
-    for (int k = 0; k < i; k++) {
-      bool same = same_name(figure->curve[i].label, figure->curve[k].label);
-      alone = alone && (!same || strcmp(figure->curve[i].label, figure->curve[k].label) == 0);
+  for (int curve = 0; curve < figure->n; curve++)
+    for (int k = 0; k < curve; k++) {
+      bool same = same_name(figure->curve[curve].label, figure->curve[k].label);
+      alone = alone && (!same || strcmp(figure->curve[curve].label, figure->curve[k].label) == 0);
       together = together && same;
     }
   const char *label[MOST_CURVES];
-  for (int i = 0; i < figure->n; i++) {
-    const char *at = figure->curve[i].label;
-    label[i] = alone ? perp_pool_strndup(pool, at, name_length(at))
-               : together && lesson_plot_options_of(at) != NULL ? distinct_options(pool, figure, at)
-                                                                : at;
-    if (label[i][0] == '\0') label[i] = at;
+  for (int curve = 0; curve < figure->n; curve++) {
+    const char *at = figure->curve[curve].label;
+    label[curve] = alone ? perp_pool_strndup(pool, at, name_length(at))
+                   : together && lesson_plot_options_of(at) != NULL
+                       ? distinct_options(pool, figure, at)
+                       : at;
+    if (label[curve][0] == '\0') label[curve] = at;
   }
-  for (int i = 0; i < figure->n; i++) figure->curve[i].label = label[i];
+  for (int curve = 0; curve < figure->n; curve++) figure->curve[curve].label = label[curve];
 }
 
 /* ---- the curves ---- */
@@ -203,8 +204,8 @@ static void pick_cells(struct picker *picker, const bool *chosen)
 {
   int n = picker->r->plan.n;
   const char *unit = NULL, **label = perp_pool_alloc(picker->pool, (size_t)n, sizeof *label);
-  for (int i = 0; i < n; i++)
-    if (chosen[i]) label[i] = label_of(picker, i, picker->plot->y);
+  for (int cell = 0; cell < n; cell++)
+    if (chosen[cell]) label[cell] = label_of(picker, cell, picker->plot->y);
   for (int i = 0; i < n; i++) {
     int count = 0;
     if (label[i] == NULL) continue;
@@ -240,15 +241,15 @@ static void pick_field(struct picker *picker, int cell, const perp_csv *csv, int
   const char *name = perp_pool_strndup(picker->pool, field, n),
              *shown = k < picker->plot->n_names ? picker->plot->names[k] : name,
              *label = label_of(picker, cell, shown);
-  int x = picker->plot->path ? perp_csv_field(csv, picker->plot->x) : 0,
+  int column = picker->plot->path ? perp_csv_field(csv, picker->plot->x) : 0,
       y = perp_csv_field(csv, name);
-  if (x < 0 || y < 0) return;
+  if (column < 0 || y < 0) return;
   if (several && picker->plot->by != NULL)
     label = perp_pool_printf(picker->pool, "%s, %s", shown, label);
   double *xs = perp_pool_alloc(picker->pool, (size_t)csv->rows, sizeof *xs),
          *ys = perp_pool_alloc(picker->pool, (size_t)csv->rows, sizeof *ys);
   for (int row = 0; row < csv->rows; row++) {
-    xs[row] = perp_csv_number(csv, row, x);
+    xs[row] = perp_csv_number(csv, row, column);
     ys[row] = perp_csv_number(csv, row, y);
   }
   const int before = picker->f->n;
@@ -257,22 +258,22 @@ static void pick_field(struct picker *picker, int cell, const perp_csv *csv, int
     picker->f->curve[before].cell = cell;
     picker->f->curve[before].field = name;
   }
-  picker->f->x = header_axis(picker->pool, csv->header[x]);
+  picker->f->x = header_axis(picker->pool, csv->header[column]);
   picker->f->y = several ? "" : header_axis(picker->pool, csv->header[y]);
 }
 
 static void pick_series(struct picker *picker, const bool *chosen)
 {
-  for (int i = 0; i < picker->r->plan.n; i++) {
+  for (int cell = 0; cell < picker->r->plan.n; cell++) {
     perp_csv csv;
     const char *path = perp_pool_printf(picker->pool, "%s/series/%s.csv", picker->r->dir,
-                                        picker->r->plan.cells[i].id);
-    if (!chosen[i] || !perp_exists(path) || perp_csv_read(picker->ctx, path, &csv) != PERP_OK)
+                                        picker->r->plan.cells[cell].id);
+    if (!chosen[cell] || !perp_exists(path) || perp_csv_read(picker->ctx, path, &csv) != PERP_OK)
       continue;
     int k = 0;
     for (const char *at = picker->plot->y; *at != '\0'; at += strspn(at, ", ")) {
       size_t n = strcspn(at, ",");
-      pick_field(picker, i, &csv, k++, at, n);
+      pick_field(picker, cell, &csv, k++, at, n);
       at += n;
     }
     perp_csv_free(&csv);
@@ -290,9 +291,9 @@ void perp_lesson_pick(perp_ctx *ctx, perp_pool *pool, perp_results *results,
   bool *chosen = perp_pool_alloc(pool, (size_t)results->plan.n, sizeof *chosen);
   *out = (perp_lesson_figure){ .x = "", .y = "" };
   out->curve = perp_pool_alloc(pool, MOST_CURVES, sizeof *out->curve);
-  for (int i = 0; i < results->plan.n; i++)
-    chosen[i] = (only == NULL || only[i]) && results->record[i].attempt > 0 &&
-                (where == NULL || perp_expr_true(where, &scope, i));
+  for (int record = 0; record < results->plan.n; record++)
+    chosen[record] = (only == NULL || only[record]) && results->record[record].attempt > 0 &&
+                     (where == NULL || perp_expr_true(where, &scope, record));
   (plot->series ? pick_series : pick_cells)(&picker, chosen);
   if (plot->x_label != NULL) out->x = plot->x_label;
   if (plot->y_label != NULL) out->y = plot->y_label;

@@ -216,19 +216,19 @@ static bool basis_of(const struct record *record, int k, int pair, bool *basic)
   return true;
 }
 
-static void pivots_put_tableau(struct record *record, int k, const double *c)
+static void pivots_put_tableau(struct record *record, int event, const double *c)
 {
   perp_pivots *pivots = record->p;
   const perp_lcp *lcp = &pivots->problem;
   int n = lcp->n;
-  perp_pivot_frame *f = &pivots->frame[k];
-  const perp_pivot_frame *g = k + 1 < pivots->n_frames ? &pivots->frame[k + 1] : NULL;
+  perp_pivot_frame *f = &pivots->frame[event];
+  const perp_pivot_frame *g = event + 1 < pivots->n_frames ? &pivots->frame[event + 1] : NULL;
   bool with_t = f->t > 0, covers = g != NULL && strcmp(g->what, "cover") == 0;
   bool follows = g != NULL && g->row >= 0, basic[2 * N + 1] = { false };
   int pair = with_t ? f->corner : follows ? g->row : -1;
   f->enters = f->leaves = -1;
   for (int i = 0; i < n; i++) f->ratio[i] = HUGE_VAL;
-  if (!record->event[k].sets || !basis_of(record, k, pair, basic) ||
+  if (!record->event[event].sets || !basis_of(record, event, pair, basic) ||
       !tableau_make(lcp, pivots->b, with_t || covers ? c : NULL, basic, &f->tableau))
     return;
   int columns = f->tableau.columns;
@@ -241,8 +241,8 @@ static void pivots_put_tableau(struct record *record, int k, const double *c)
   if (pair < 0) return;
   /* Dantzig drives lambda of the row; with Lemke the complement of what left enters */
   bool flipped = f->row == pair;
-  int enters = with_t && (flipped || record->event[k].state[pair] == PERP_ROW_FREE) ? n + pair
-                                                                                    : pair;
+  int enters = with_t && (flipped || record->event[event].state[pair] == PERP_ROW_FREE) ? n + pair
+                                                                                        : pair;
   f->enters = pivots_index_of(f->tableau.nonbasic, columns, enters);
   if (f->enters < 0) return;
   f->sign = with_t ? (f->lambda[pair] >= lcp->hi[pair] ? -1 : 1)
@@ -257,8 +257,9 @@ static void pivots_put_tableau(struct record *record, int k, const double *c)
   if (!follows) return;
   int row = g->corner, leaves = -1;
   if (row >= 0 && row != pair)
-    leaves = record->event[k + 1].state[row] == PERP_ROW_FREE && fabs(f->w[row]) <= SMALL ? row
-                                                                                          : n + row;
+    leaves = record->event[event + 1].state[row] == PERP_ROW_FREE && fabs(f->w[row]) <= SMALL
+                 ? row
+                 : n + row;
   else if (row < 0 && with_t)
     leaves = 2 * n;
   else if (row < 0 && fabs(g->w[pair]) <= SMALL)

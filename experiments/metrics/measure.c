@@ -251,8 +251,8 @@ static double mean_error(const perp_measure *measure)
 {
   const int joints = perp_model_joints(measure->model);
   double sum = 0;
-  for (int j = 0; j < joints; j++) {
-    int rows, row = perp_model_joint_row(measure->model, j, &rows);
+  for (int joint = 0; joint < joints; joint++) {
+    int rows, row = perp_model_joint_row(measure->model, joint, &rows);
     double square = 0;
     for (int i = row; i < row + rows; i++) square += measure->scratch.C[i] * measure->scratch.C[i];
     sum += sqrt(square);

@@ -110,7 +110,7 @@ static void board_make(board *work)
   work->columns = (int)ceil(work->frame->width * DOTS);
   work->rows = (int)ceil(work->frame->height * DOTS);
   memset(work->sum, 0, (size_t)(work->rows + 1) * (size_t)(work->columns + 1) * sizeof *work->sum);
-  for (int k = 0; k < work->f->n; k++) board_curve(work, &work->f->curves[k]);
+  for (int curve = 0; curve < work->f->n; curve++) board_curve(work, &work->f->curves[curve]);
   const int n = work->columns + 1;
   for (int r = 1; r <= work->rows; r++)
     for (int c = 1; c < n; c++)
@@ -386,10 +386,11 @@ static bool labels_fill(const perp_figure *figure, const bool *named, const perp
   double tall = 0;
   *n = 0;
   *widest = 0;
-  for (int k = 0; k < figure->n; k++) {
-    if (!named[k]) continue;
-    if (*n == PERP_LABELS || !labels_wrap(&label[*n], figure->curves[k].label, most)) return false;
-    label[*n].curve = k;
+  for (int curve = 0; curve < figure->n; curve++) {
+    if (!named[curve]) continue;
+    if (*n == PERP_LABELS || !labels_wrap(&label[*n], figure->curves[curve].label, most))
+      return false;
+    label[*n].curve = curve;
     *widest = fmax(*widest, labels_width(frame, &label[*n]));
     tall += labels_height(frame, &label[*n]) + 0.05;
     (*n)++;

@@ -22,6 +22,7 @@ int perp_curve_points(const perp_figure *figure, const perp_curve *curve)
 int perp_figure_points(const perp_figure *figure)
 {
   int points = 0;
-  for (int k = 0; k < figure->n; k++) points += perp_curve_points(figure, &figure->curves[k]);
+  for (int curve = 0; curve < figure->n; curve++)
+    points += perp_curve_points(figure, &figure->curves[curve]);
   return points;
 }

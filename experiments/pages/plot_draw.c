@@ -55,8 +55,8 @@ static bool curve_banded(const perp_figure *figure, const perp_curve *curve)
 
 static bool plot_banded(const perp_figure *figure)
 {
-  for (int k = 0; k < figure->n; k++)
-    if (curve_banded(figure, &figure->curves[k])) return true;
+  for (int curve = 0; curve < figure->n; curve++)
+    if (curve_banded(figure, &figure->curves[curve])) return true;
   return false;
 }
 
@@ -86,11 +86,11 @@ static void write_data(FILE *out, const perp_figure *figure)
 static int plot_few(const perp_figure *figure, double *x, int most)
 {
   int n = 0;
-  for (int k = 0; k < figure->n; k++)
-    for (int i = 0; i < figure->curves[k].n; i++) {
-      const double v = figure->curves[k].x[i];
+  for (int curve = 0; curve < figure->n; curve++)
+    for (int i = 0; i < figure->curves[curve].n; i++) {
+      const double v = figure->curves[curve].x[i];
       int at = 0;
-      if (!perp_curve_drawable(figure, &figure->curves[k], i)) continue;
+      if (!perp_curve_drawable(figure, &figure->curves[curve], i)) continue;
       while (at < n && x[at] < v) at++;
       if (at < n && x[at] == v) continue;
       if (n == most) return 0;
@@ -158,10 +158,10 @@ static const double PLOT_SAME = 1e-3;
 static void plot_range(const perp_figure *figure, char name, bool logarithmic, double *range)
 {
   double least = HUGE_VAL, most = -HUGE_VAL;
-  for (int k = 0; k < figure->n; k++)
-    for (int i = 0; i < figure->curves[k].n; i++)
-      if (perp_curve_drawable(figure, &figure->curves[k], i)) {
-        double v = name == 'x' ? figure->curves[k].x[i] : figure->curves[k].y[i];
+  for (int curve = 0; curve < figure->n; curve++)
+    for (int i = 0; i < figure->curves[curve].n; i++)
+      if (perp_curve_drawable(figure, &figure->curves[curve], i)) {
+        double v = name == 'x' ? figure->curves[curve].x[i] : figure->curves[curve].y[i];
         least = fmin(least, v);
         most = fmax(most, v);
       }
@@ -239,8 +239,8 @@ static void plot_rows(FILE *out, const perp_figure *figure, const plot_size *siz
 /* Is curve k named beside it? */
 static bool plot_beside(const plot_size *size, int k)
 {
-  for (int i = 0; i < size->n; i++)
-    if (size->label[i].curve == k) return true;
+  for (int label = 0; label < size->n; label++)
+    if (size->label[label].curve == k) return true;
   return false;
 }
 
@@ -249,10 +249,10 @@ static void plot_legend(const perp_figure *figure, plot_size *size)
 {
   int shown = 0;
   size_t longest = 1;
-  for (int k = 0; k < figure->n; k++) {
-    const size_t n = strlen(figure->curves[k].label);
-    if (perp_curve_points(figure, &figure->curves[k]) == 0 ||
-        figure->curves[k].style == PERP_PLOT_END || plot_beside(size, k))
+  for (int curve = 0; curve < figure->n; curve++) {
+    const size_t n = strlen(figure->curves[curve].label);
+    if (perp_curve_points(figure, &figure->curves[curve]) == 0 ||
+        figure->curves[curve].style == PERP_PLOT_END || plot_beside(size, curve))
       continue;
     shown++;
     if (n > longest) longest = n < size->name ? n : size->name;
@@ -288,9 +288,9 @@ static plot_size plot_layout(const perp_figure *figure)
     free(named);
     return plot_row_layout(figure, size);
   }
-  for (int k = 0; named != NULL && k < figure->n; k++) {
-    named[k] = perp_plot_direct(&figure->curves[k]) &&
-               perp_curve_points(figure, &figure->curves[k]) > 0;
+  for (int curve = 0; named != NULL && curve < figure->n; curve++) {
+    named[curve] = perp_plot_direct(&figure->curves[curve]) &&
+                   perp_curve_points(figure, &figure->curves[curve]) > 0;
   }
   const double row = 0.0353 * size.points * 1.7;
   perp_plot_frame frame = { .width = size.width,
@@ -310,8 +310,8 @@ static plot_size plot_layout(const perp_figure *figure)
   }
   /* the legend of the other curves is below the axis */
   plot_size others = size;
-  for (int k = 0; named != NULL && k < figure->n; k++)
-    if (named[k] && others.n < PERP_LABELS) others.label[others.n++].curve = k;
+  for (int curve = 0; named != NULL && curve < figure->n; curve++)
+    if (named[curve] && others.n < PERP_LABELS) others.label[others.n++].curve = curve;
   plot_legend(figure, &others);
   frame.bottom = 3.6 * size.line + row * others.rows;
   if (named != NULL && perp_plot_place(figure, named, &frame, size.label, &size.n)) {

@@ -25,15 +25,15 @@ typedef struct motion_run {
 } motion_run;
 
 /* A file that is not in the working folder is looked for among the examples, as scenes are. */
-static bool motion_load(motion_run *run, int k)
+static bool motion_load(motion_run *run, int file)
 {
-  const char *name = run->args->arg[1 + k];
+  const char *name = run->args->arg[1 + file];
   char *folder = strchr(name, '/') == NULL && access(name, F_OK) != 0 ? perp_scene_examples()
                                                                       : NULL;
   char *path = folder != NULL ? perp_xprintf("%s/%s", folder, name) : NULL;
   const bool example = path != NULL && access(path, F_OK) == 0;
   const bool good = perp_skeleton_load(&run->diag, NULL, example ? path : name, &run->options,
-                                       &run->file[k], NULL);
+                                       &run->file[file], NULL);
   free(path);
   free(folder);
   return good;
@@ -211,7 +211,7 @@ static int cmd_motion(perp_ctx *ctx, const perp_args *args)
   if (code == PERP_EXIT_OK && run.out.n > 0) perp_bvh_write(&run.out, &text);
   if (code == PERP_EXIT_OK) code = motion_write(&run, &text);
   perp_text_free(&text);
-  for (int i = 0; i < MOTION_FILES; i++) perp_bvh_free(&run.file[i]);
+  for (int file = 0; file < MOTION_FILES; file++) perp_bvh_free(&run.file[file]);
   perp_bvh_free(&run.out);
   perp_diag_free(&run.diag);
   return code;

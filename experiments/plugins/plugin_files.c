@@ -291,19 +291,19 @@ static perp_status load_file(perp_ctx *ctx, const char *path, bool named, bool b
   char *bytes = whole != NULL ? perp_read_file(whole, &size) : NULL;
   const perp_outside *content = NULL;
   perp_status status = PERP_OK;
-  int i = 0;
-  while (bytes != NULL && i < n_files && strcmp(files[i].path, whole) != 0) i++;
+  int file = 0;
+  while (bytes != NULL && file < n_files && strcmp(files[file].path, whole) != 0) file++;
   if (bytes == NULL)
     status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read the plug-in %s: %s", path,
                        perp_input_why(errno));
-  else if (i == MOST_FILES)
+  else if (file == MOST_FILES)
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "more than %d plug-in files", MOST_FILES);
-  else if (i < n_files && files[i].hash != perp_hash64(bytes, size, 0))
+  else if (file < n_files && files[file].hash != perp_hash64(bytes, size, 0))
     status = REFUSED("%s has changed since this process loaded it; start the process again", path);
-  else if (i < n_files) {
-    files[i].named = files[i].named || named;
-    files[i].by_hand = files[i].by_hand || by_hand;
-    status = make_known(ctx, files[i].content);
+  else if (file < n_files) {
+    files[file].named = files[file].named || named;
+    files[file].by_hand = files[file].by_hand || by_hand;
+    status = make_known(ctx, files[file].content);
   } else {
     char *kept = perp_xstrdup(whole);
     status = strcmp(perp_plugin_suffix(whole), ".py") == 0 ? open_python(ctx, kept, &content)
@@ -412,9 +412,9 @@ perp_status perp_plugin_load_named(perp_ctx *ctx, const char *path, bool receive
   /* The file that --plugin has loaded under the name of this one. */
   const perp_plugin_file *found = NULL;
   char *name = perp_base_name(path, "");
-  for (int i = 0; i < n_files && found == NULL; i++) {
-    char *other = perp_base_name(files[i].path, "");
-    if (files[i].by_hand && strcmp(name, other) == 0) found = &files[i];
+  for (int file = 0; file < n_files && found == NULL; file++) {
+    char *other = perp_base_name(files[file].path, "");
+    if (files[file].by_hand && strcmp(name, other) == 0) found = &files[file];
     free(other);
   }
   free(name);

@@ -240,21 +240,21 @@ static perp_status python_solver_describe(perp_ctx *ctx, const json_t *list, per
   json_t *value;
   json_array_foreach(list, i, value)
   {
-    const int k = n_methods + (int)i;
+    const int method = n_methods + (int)i;
     const char *kind = json_string_value(json_object_get(value, "kind"));
     int at = 0;
     while (at < 3 && strcmp(perp_kind_name(kinds[at]), kind) != 0) at++;
-    perp_python_methods[k] = (perp_python_method){ .python = python, .number = (int)i };
-    perp_python_methods[k].desc.d = (perp_desc){
+    perp_python_methods[method] = (perp_python_method){ .python = python, .number = (int)i };
+    perp_python_methods[method].desc.d = (perp_desc){
       .name = python_solver_text(value, "name"),
       .summary = python_solver_text(value, "summary"),
       .reference = python_solver_text(value, "reference"),
       .equation = python_solver_text(value, "equation")
     };
-    PERP_TRY(python_solver_of_kind(ctx, value, k, kinds[at]));
+    PERP_TRY(python_solver_of_kind(ctx, value, method, kinds[at]));
     python_solver_options(kinds[at], json_object_get(value, "options"),
-                          &perp_python_methods[k].desc.d);
-    plugins[i] = (perp_plugin){ kinds[at], &perp_python_methods[k].desc.d };
+                          &perp_python_methods[method].desc.d);
+    plugins[i] = (perp_plugin){ kinds[at], &perp_python_methods[method].desc.d };
   }
   n_methods += (int)n;
   *outside = (perp_outside){ PERP_OUTSIDE_MAGIC, PERP_ABI, nothing, plugins };

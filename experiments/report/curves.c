@@ -41,15 +41,15 @@ static int add_marks(perp_page *page, const chart *picture, int facet, perp_curv
   static const perp_cell_status marked[] = { PERP_CELL_UNSOLVED, PERP_CELL_SEVERAL,
                                              PERP_CELL_FIXED_WORK };
   const perp_view *view = &page->view;
-  for (int k = 0; k < 3 && n < MOST_CURVES; k++) {
-    perp_curve marks = perp_page_curve(page, perp_cell_status_names[marked[k]], PERP_PLOT_MARK, k,
-                                       page->results->count[marked[k]] + 1);
+  for (int colour = 0; colour < 3 && n < MOST_CURVES; colour++) {
+    perp_curve marks = perp_page_curve(page, perp_cell_status_names[marked[colour]], PERP_PLOT_MARK,
+                                       colour, page->results->count[marked[colour]] + 1);
     const int from = facet < 0 ? 0 : view->first[facet],
               to = facet < 0 ? view->n_groups : view->first[facet + 1];
     for (int at = from; at < to; at++) {
       const perp_group *group = &view->group[view->in_facet[at]];
       for (int i = 0; i < group->n; i++)
-        if (page->results->record[group->cell[i]].status == marked[k] &&
+        if (page->results->record[group->cell[i]].status == marked[colour] &&
             has_point(page, picture, group->cell[i]))
           perp_page_point(&marks, curves_abscissa(page, picture, group->cell[i]),
                           perp_page_value(page, group->cell[i], picture->y_metric));
@@ -122,10 +122,10 @@ static const char *with_slope(perp_page *page, const chart *picture, const perp_
 static const char *curves_slopes(perp_page *page, const chart *picture, perp_curve *curves, int n)
 {
   const char *text = "";
-  for (int k = 0; k < n; k++) {
-    const char *window, *name = curves[k].label;
-    if (curves[k].style != PERP_PLOT_POINTS_LINES) continue;
-    curves[k].label = with_slope(page, picture, &curves[k], &window);
+  for (int curve = 0; curve < n; curve++) {
+    const char *window, *name = curves[curve].label;
+    if (curves[curve].style != PERP_PLOT_POINTS_LINES) continue;
+    curves[curve].label = with_slope(page, picture, &curves[curve], &window);
     if (window[0] != '\0')
       text = perp_pool_printf(&page->pool, "%s%s%s: %s", text,
                               text[0] == '\0' ? " Windows: " : "; ", name, window);
@@ -142,9 +142,9 @@ static const char *curves_common(perp_page *page, perp_curve *curves, int n)
     const char *part = perp_pool_printf(&page->pool, "%.*s, ", (int)strcspn(curves[0].label, ","),
                                         curves[0].label);
     const size_t length = strlen(part);
-    for (int k = 0; k < n; k++)
-      if (strncmp(curves[k].label, part, length) != 0) return common;
-    for (int k = 0; k < n; k++) curves[k].label += length;
+    for (int curve = 0; curve < n; curve++)
+      if (strncmp(curves[curve].label, part, length) != 0) return common;
+    for (int curve = 0; curve < n; curve++) curves[curve].label += length;
     common = perp_pool_printf(&page->pool, "%s%s%.*s", common, common[0] == '\0' ? "" : ", ",
                               (int)length - 2, part);
   }
@@ -212,7 +212,7 @@ static int curves_overview(perp_page *page, const chart *picture, perp_curve *sh
     memcpy(shown, best, sizeof best);
     n = n_best;
   }
-  for (int k = 0; k < n; k++) shown[k].colour = k;
+  for (int colour = 0; colour < n; colour++) shown[colour].colour = colour;
   return n;
 }
 
@@ -224,20 +224,21 @@ static int add_published(perp_page *page, const chart *picture, int facet, perp_
   const perp_study *study = page->study;
   const perp_view *view = &page->view;
   int *row = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n + 1, sizeof *row);
-  for (int i = 0; i < study->n_published && n < MOST_CURVES; i++) {
-    if (picture->x_metric != NULL || strcmp(study->published[i].metric, picture->y_metric) != 0)
+  for (int published = 0; published < study->n_published && n < MOST_CURVES; published++) {
+    if (picture->x_metric != NULL ||
+        strcmp(study->published[published].metric, picture->y_metric) != 0)
       continue;
-    int cells = perp_page_published_cells(page, i, row);
+    int cells = perp_page_published_cells(page, published, row);
     bool several = false, here = facet < 0;
-    for (int k = 0; k < cells; k++) {
-      several = several || view->x[row[k]] != view->x[row[0]];
-      here = here || view->group[view->group_of[row[k]]].facet == facet;
+    for (int cell = 0; cell < cells; cell++) {
+      several = several || view->x[row[cell]] != view->x[row[0]];
+      here = here || view->group[view->group_of[row[cell]]].facet == facet;
     }
     if (cells == 0 || several || !here) continue;
-    const char *label = perp_pool_printf(&page->pool, "%s (%s)", study->published[i].source,
-                                         study->published[i].where_text);
+    const char *label = perp_pool_printf(&page->pool, "%s (%s)", study->published[published].source,
+                                         study->published[published].where_text);
     curves[n] = perp_page_curve(page, label, PERP_PLOT_PUBLISHED, 0, 1);
-    perp_page_point(&curves[n++], view->x[row[0]], study->published[i].value);
+    perp_page_point(&curves[n++], view->x[row[0]], study->published[published].value);
   }
   return n;
 }

@@ -128,10 +128,11 @@ static void data_axis(perp_page *page, perp_json *json, int param)
   int n = page->results->plan.n, *index = perp_pool_alloc(&page->pool, (size_t)n, sizeof *index);
   const char **name = perp_pool_alloc(&page->pool, (size_t)n, sizeof *name);
   perp_names value = { 0 };
-  for (int r = 0; r < n; r++) {
+  for (int cell = 0; cell < n; cell++) {
     int before = value.n;
-    index[r] = perp_names_index(&page->pool, &value, perp_view_text(&page->view, r, param), -1);
-    if (value.n > before) name[index[r]] = perp_view_name(&page->pool, &page->view, r, param);
+    index[cell] = perp_names_index(&page->pool, &value, perp_view_text(&page->view, cell, param),
+                                   -1);
+    if (value.n > before) name[index[cell]] = perp_view_name(&page->pool, &page->view, cell, param);
   }
   if (value.n < 2) return;
   perp_json_members(json, "{ key %s, unit %s, plugin? %d", p->key,
@@ -172,14 +173,14 @@ static void data_option(perp_page *page, perp_json *json, int param, const perp_
   const int n = page->results->plan.n;
   double least = HUGE_VAL, most = -HUGE_VAL,
          *value = perp_pool_alloc(&page->pool, (size_t)n, sizeof *value);
-  for (int r = 0; r < n; r++) {
+  for (int cell = 0; cell < n; cell++) {
     char text[64];
     const perp_opt *own = perp_option_text(page->ctx, p->plugin,
-                                           perp_view_text(&page->view, r, param), option->key, text,
-                                           sizeof text, &value[r]);
-    if (own == NULL || own->type != option->type) value[r] = (double)NAN;
-    least = fmin(least, value[r]);
-    most = fmax(most, value[r]);
+                                           perp_view_text(&page->view, cell, param), option->key,
+                                           text, sizeof text, &value[cell]);
+    if (own == NULL || own->type != option->type) value[cell] = (double)NAN;
+    least = fmin(least, value[cell]);
+    most = fmax(most, value[cell]);
   }
   if (most > least)
     data_numbers(json, perp_pool_printf(&page->pool, "%s.%s", p->key, option->key), value, n, true);
@@ -200,8 +201,8 @@ static void data_options_of(perp_page *page, perp_json *json, int param,
 {
   perp_ctx quiet = *page->ctx;
   perp_names told = { 0 }; /* of two plug-ins with an option of one name the first */
-  for (int r = 0; r < page->results->plan.n; r++) {
-    const char *text = perp_view_text(&page->view, r, param);
+  for (int cell = 0; cell < page->results->plan.n; cell++) {
+    const char *text = perp_view_text(&page->view, cell, param);
     perp_spec spec;
     if (text[0] == '\0' ||
         perp_spec_parse(&quiet, page->study->kind->params[param].plugin, text, &spec) != PERP_OK)
@@ -224,10 +225,10 @@ static void data_spread(perp_page *page, perp_json *json, int m)
   double *lo = perp_pool_alloc(&page->pool, (size_t)n, sizeof *lo),
          *hi = perp_pool_alloc(&page->pool, (size_t)n, sizeof *hi);
   bool any = false;
-  for (int r = 0; r < n; r++) {
-    const perp_quartiles quartiles = perp_results_timing(page->results, r, m);
-    lo[r] = quartiles.n > 1 ? quartiles.q1 : (double)NAN;
-    hi[r] = quartiles.n > 1 ? quartiles.q3 : (double)NAN;
+  for (int cell = 0; cell < n; cell++) {
+    const perp_quartiles quartiles = perp_results_timing(page->results, cell, m);
+    lo[cell] = quartiles.n > 1 ? quartiles.q1 : (double)NAN;
+    hi[cell] = quartiles.n > 1 ? quartiles.q3 : (double)NAN;
     any = any || quartiles.n > 1;
   }
   if (!any) return;
@@ -246,8 +247,8 @@ static bool data_named(const perp_study *study, const char *name)
     named = named || strcmp(shown[i], name) == 0;
   for (int k = 0; k < study->metrics.n_record; k++)
     named = named || strcmp(study->metrics.record[k], name) == 0;
-  for (int k = 0; k < study->n_published; k++)
-    named = named || strcmp(study->published[k].metric, name) == 0;
+  for (int published = 0; published < study->n_published; published++)
+    named = named || strcmp(study->published[published].metric, name) == 0;
   for (int plot = 0; plot < study->report.n_plots; plot++)
     named = named || strstr(study->report.plots[plot], name) != NULL;
   return named;
@@ -266,9 +267,9 @@ static void data_metrics(perp_page *page, perp_json *json)
       const perp_metric *metric = &study->metric[m];
       bool any = false;
       if (data_named(study, metric->name) != (pass == 0)) continue;
-      for (int r = 0; r < n; r++) {
-        value[r] = perp_results_value(page->results, r, m);
-        any = any || !isnan(value[r]);
+      for (int cell = 0; cell < n; cell++) {
+        value[cell] = perp_results_value(page->results, cell, m);
+        any = any || !isnan(value[cell]);
       }
       if (!any) continue;
       if (others > OTHER_BYTES) {
@@ -294,10 +295,10 @@ static void data_commands(perp_page *page, perp_json *json)
   perp_names word = { 0 };
   perp_text text = { 0 };
   int *of = NULL, *count = perp_xalloc((size_t)n + 1, sizeof *count), used = 0, room = 0;
-  for (int r = 0; r < n; r++) {
+  for (int cell = 0; cell < n; cell++) {
     text.n = 0;
-    page->study->kind->command(page->study, &page->results->plan.cells[r], &text);
-    for (const char *at = text.n > 0 ? text.s : ""; *at != '\0'; count[r]++) {
+    page->study->kind->command(page->study, &page->results->plan.cells[cell], &text);
+    for (const char *at = text.n > 0 ? text.s : ""; *at != '\0'; count[cell]++) {
       const size_t length = strcspn(at, " ");
       char *one = perp_pool_strndup(&page->pool, at, length);
       if (used == room) {
@@ -329,17 +330,17 @@ static void data_cells(perp_page *page, perp_json *json)
   const char **text = perp_pool_alloc(&page->pool, (size_t)n, sizeof *text);
   double *reached = perp_pool_alloc(&page->pool, (size_t)n, sizeof *reached);
   perp_json_open(json, "cells", '{');
-  for (int r = 0; r < n; r++) perp_text_add(&ids, "%s", plan->cells[r].id);
+  for (int cell = 0; cell < n; cell++) perp_text_add(&ids, "%s", plan->cells[cell].id);
   perp_json_text(json, "id", ids.s); /* sixteen letters each */
   perp_text_free(&ids);
   for (int r = 0; r < n; r++) text[r] = perp_cell_status_names[record[r].status];
   data_texts(page, json, "status", text, n);
-  for (int r = 0; r < n; r++)
-    wins[r] = perp_results_wins(page->results, r) ? 1 : perp_view_stands(view, r) ? 2 : 0;
+  for (int cell = 0; cell < n; cell++)
+    wins[cell] = perp_results_wins(page->results, cell) ? 1 : perp_view_stands(view, cell) ? 2 : 0;
   perp_json_open(json, "wins", '{'); /* 1: may be best; 2: its figures stand, but it wins nothing */
   perp_page_indices(json, wins, n, 256);
   perp_json_close(json, '}');
-  for (int r = 0; r < n; r++) text[r] = perp_view_mark(&page->pool, view, r);
+  for (int cell = 0; cell < n; cell++) text[cell] = perp_view_mark(&page->pool, view, cell);
   data_texts(page, json, "mark", text, n);
   for (int r = 0; r < n; r++) reached[r] = record[r].partial ? record[r].reached : (double)NAN;
   data_numbers(json, "partial", reached, n,
@@ -382,7 +383,7 @@ static int data_thin(int rows, bool iterations, int *kept)
 {
   int n = 0;
   if (rows <= SERIES_ROWS) {
-    for (int i = 0; i < rows; i++) kept[n++] = i;
+    for (int row = 0; row < rows; row++) kept[n++] = row;
     return n;
   }
   for (int k = 0; k < SERIES_ROWS; k++) {
@@ -420,15 +421,15 @@ static void all_series(perp_page *page, perp_json *json)
   perp_json_open(json, "series", '[');
   /* those of the figures first */
   for (int pass = 0; pass < 2; pass++)
-    for (int r = 0; r < n; r++) {
-      if ((isnan(h) || page->view.x[r] == h) != (pass == 0)) continue;
+    for (int cell = 0; cell < n; cell++) {
+      if ((isnan(h) || page->view.x[cell] == h) != (pass == 0)) continue;
       perp_csv csv;
       if (budget <= 0) {
-        left_out += perp_exists(perp_page_file(page, r, "series", "csv"));
+        left_out += perp_exists(perp_page_file(page, cell, "series", "csv"));
         continue;
       }
-      if (!perp_page_read_series(page, r, &csv)) continue;
-      if (csv.rows > 1) one_series(json, r, &csv, &budget);
+      if (!perp_page_read_series(page, cell, &csv)) continue;
+      if (csv.rows > 1) one_series(json, cell, &csv, &budget);
       perp_csv_free(&csv);
     }
   perp_json_members(json, "] series_left_out %d", left_out);
@@ -468,24 +469,25 @@ static void data_replays(perp_page *page, perp_json *json)
   perp_names name = { 0 };
   size_t *used = perp_pool_alloc(&page->pool, (size_t)n, sizeof *used), total = 0;
   int *of = perp_pool_alloc(&page->pool, (size_t)n, sizeof *of); /* its scene; -1: done with */
-  for (int r = 0; r < n; r++)
-    of[r] = data_replayed(page, r, x)
-                ? perp_names_index(&page->pool, &name, perp_view_text(&page->view, r, scene), -1)
-                : -1;
+  for (int row = 0; row < n; row++)
+    of[row] = data_replayed(page, row, x)
+                  ? perp_names_index(&page->pool, &name, perp_view_text(&page->view, row, scene),
+                                     -1)
+                  : -1;
   perp_json_open(json, "replays", '[');
   for (int pass = 0; pass < 2; pass++)
-    for (int r = 0; r < n; r++) {
+    for (int row = 0; row < n; row++) {
       size_t size = 0;
-      const int s = of[r];
+      const int s = of[row];
       if (s < 0) continue;
       if (total > REPLAY_BYTES || (pass == 0 && used[s] > (size_t)(REPLAY_BYTES / name.n))) {
         left_out += pass;
         continue;
       }
-      char *text = replay_text(page, r, &size);
-      of[r] = -1;
+      char *text = replay_text(page, row, &size);
+      of[row] = -1;
       if (text == NULL) continue;
-      perp_json_members(json, "{ cell %d, scene %s", r, name.text[s]);
+      perp_json_members(json, "{ cell %d, scene %s", row, name.text[s]);
       perp_json_raw(json, "replay", text);
       perp_json_close(json, '}');
       used[s] += size;
@@ -520,9 +522,9 @@ static void data_styles(perp_json *json)
 static void data_profiles(perp_json *json)
 {
   perp_json_open(json, "profiles", '{');
-  for (int i = 0; i < PERP_PROFILES; i++)
-    perp_json_object(json, perp_profiles[i].id, "title %s, caption %s", perp_profiles[i].title,
-                     perp_profiles[i].caption);
+  for (int profile = 0; profile < PERP_PROFILES; profile++)
+    perp_json_object(json, perp_profiles[profile].id, "title %s, caption %s",
+                     perp_profiles[profile].title, perp_profiles[profile].caption);
   perp_json_close(json, '}');
 }
 

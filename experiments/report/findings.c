@@ -180,11 +180,11 @@ static void findings_summary(perp_page *page, perp_json *json)
     perp_json_members(json, "{ run %d, label %s, mark %s", row[i], label[i],
                       perp_view_mark(&page->pool, &page->view, row[i]));
     perp_json_open(json, "values", '[');
-    for (int k = 0; k < columns; k++)
-      perp_json_real(json, NULL, perp_page_value(page, row[i], shown[k]));
+    for (int column = 0; column < columns; column++)
+      perp_json_real(json, NULL, perp_page_value(page, row[i], shown[column]));
     perp_json_members(json, "] best: [");
-    for (int k = 0; k < columns; k++)
-      perp_json_bool(json, NULL, perp_page_best_of_scene(page, row, n, i, shown[k]));
+    for (int column = 0; column < columns; column++)
+      perp_json_bool(json, NULL, perp_page_best_of_scene(page, row, n, i, shown[column]));
     perp_json_members(json, "] }");
   }
   perp_json_members(json, "] }");
@@ -196,13 +196,13 @@ static void findings_published(perp_page *page, perp_json *json)
   const perp_study *study = page->study;
   int *row = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n + 1, sizeof *row);
   perp_json_open(json, "published", '[');
-  for (int i = 0; i < study->n_published; i++) {
-    const char *metric = study->published[i].metric;
+  for (int published = 0; published < study->n_published; published++) {
+    const char *metric = study->published[published].metric;
     perp_json_members(json, "{ metric %s, words %s, source %s, where %s", metric,
-                      perp_page_title(page, metric), study->published[i].source,
-                      study->published[i].where_text);
-    perp_json_real(json, "value", study->published[i].value);
-    perp_json_ints(json, "cells", row, perp_page_published_cells(page, i, row));
+                      perp_page_title(page, metric), study->published[published].source,
+                      study->published[published].where_text);
+    perp_json_real(json, "value", study->published[published].value);
+    perp_json_ints(json, "cells", row, perp_page_published_cells(page, published, row));
     perp_json_close(json, '}');
   }
   perp_json_members(json, "] variants: [");
@@ -213,14 +213,14 @@ static void findings_published(perp_page *page, perp_json *json)
     perp_json_members(json, "{ label %s", variant[v].label);
     perp_json_real(json, "factor", pow(10, variant[v].mismatch));
     perp_json_open(json, "values", '[');
-    for (int i = 0; i < study->n_published; i++) {
-      const int cell = variant[v].cell[i];
+    for (int published = 0; published < study->n_published; published++) {
+      const int cell = variant[v].cell[published];
       if (cell >= 0 && !perp_results_wins(page->results, cell))
         perp_json_text(json, NULL, perp_cell_status_names[page->results->record[cell].status]);
       else
         perp_json_real(json, NULL,
                        cell < 0 ? (double)NAN
-                                : perp_page_value(page, cell, study->published[i].metric));
+                                : perp_page_value(page, cell, study->published[published].metric));
     }
     perp_json_members(json, "] }");
   }
@@ -289,13 +289,13 @@ static void findings_methods(perp_page *page, perp_json *json)
 {
   const perp_cell_kind *kind = page->study->kind;
   perp_json_open(json, "methods", '[');
-  for (int p = 0; p < perp_kind_params(kind); p++) {
-    if (kind->params[p].type != PERP_PARAM_PLUGIN) continue;
+  for (int param = 0; param < perp_kind_params(kind); param++) {
+    if (kind->params[param].type != PERP_PARAM_PLUGIN) continue;
     const perp_desc *desc;
-    for (int i = 0; (desc = perp_plugin_at(page->ctx, kind->params[p].plugin, i)) != NULL; i++)
-      for (int r = 0; r < page->results->plan.n; r++)
-        if (findings_plugin(perp_view_text(&page->view, r, p), desc->name)) {
-          findings_card(json, kind->params[p].plugin, desc);
+    for (int i = 0; (desc = perp_plugin_at(page->ctx, kind->params[param].plugin, i)) != NULL; i++)
+      for (int cell = 0; cell < page->results->plan.n; cell++)
+        if (findings_plugin(perp_view_text(&page->view, cell, param), desc->name)) {
+          findings_card(json, kind->params[param].plugin, desc);
           break;
         }
   }

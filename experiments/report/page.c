@@ -18,8 +18,9 @@ double perp_page_value(const perp_page *page, int cell, const char *metric)
 
 bool perp_page_has(const perp_page *page, const char *metric)
 {
-  for (int r = 0; r < page->results->plan.n; r++)
-    if (perp_view_stands(&page->view, r) && !isnan(perp_page_value(page, r, metric))) return true;
+  for (int cell = 0; cell < page->results->plan.n; cell++)
+    if (perp_view_stands(&page->view, cell) && !isnan(perp_page_value(page, cell, metric)))
+      return true;
   return false;
 }
 
@@ -224,14 +225,14 @@ bool perp_page_best_of_scene(perp_page *page, const int *row, int n, int i, cons
   return true;
 }
 
-int perp_page_published_cells(const perp_page *page, int i, int *row)
+int perp_page_published_cells(const perp_page *page, int published, int *row)
 {
   const perp_scope scope = perp_results_scope(page->ctx, page->results, false);
   int n = 0;
   for (int r = 0; r < page->results->plan.n; r++)
-    if (perp_expr_true(page->study->published[i].where, &scope, r) &&
-        (page->study->published[i].conditions == NULL ||
-         perp_expr_true(page->study->published[i].conditions, &scope, r)))
+    if (perp_expr_true(page->study->published[published].where, &scope, r) &&
+        (page->study->published[published].conditions == NULL ||
+         perp_expr_true(page->study->published[published].conditions, &scope, r)))
       row[n++] = r;
   return n;
 }
@@ -251,10 +252,10 @@ static void page_figure_failed(perp_page *page, const char *id)
 static const char *page_figure_empty(const perp_figure *figure)
 {
   int zeros = 0, others = 0;
-  for (int k = 0; k < figure->n; k++)
-    for (int i = 0; i < figure->curves[k].n; i++) {
-      zeros += figure->curves[k].y[i] == 0;
-      others += isfinite(figure->curves[k].y[i]) && figure->curves[k].y[i] != 0;
+  for (int curve = 0; curve < figure->n; curve++)
+    for (int i = 0; i < figure->curves[curve].n; i++) {
+      zeros += figure->curves[curve].y[i] == 0;
+      others += isfinite(figure->curves[curve].y[i]) && figure->curves[curve].y[i] != 0;
     }
   return zeros > 0 && others == 0 && figure->logy
              ? "all its values are exactly 0 and its axis is logarithmic (a scene without joints "
@@ -311,7 +312,8 @@ size_t perp_page_indices(perp_json *json, const int *of, int n, int many)
   const int bytes = many <= 256 ? 1 : many <= 65536 ? 2 : 4;
   unsigned char *packed = perp_xalloc((size_t)n + 1, (size_t)bytes);
   for (int i = 0; i < n; i++)
-    for (int b = 0; b < bytes; b++) packed[i * bytes + b] = (unsigned char)(of[i] >> 8 * b);
+    for (int byte = 0; byte < bytes; byte++)
+      packed[i * bytes + byte] = (unsigned char)(of[i] >> 8 * byte);
   char *text = perp_base64(packed, (size_t)n * (size_t)bytes);
   perp_json_text(json, "of", text);
   perp_json_int(json, "bytes", bytes);

@@ -26,19 +26,21 @@ static int *profiles_slot(const box *bound, int problem, int target, int solver)
 static bool profiles_build(perp_page *page, box *bound)
 {
   const perp_cell_kind *kind = page->study->kind;
-  int n = page->results->plan.n, P = perp_kind_param(kind, "problem"),
+  int n = page->results->plan.n, param = perp_kind_param(kind, "problem"),
       T = perp_kind_param(kind, "tol");
   int S = perp_kind_param(kind, "lcp");
-  if (P < 0 || T < 0 || S < 0) return false;
+  if (param < 0 || T < 0 || S < 0) return false;
   *bound = (box){ 0 };
   for (int pass = 0; pass < 2; pass++) {
-    for (int r = 0; r < n; r++) {
-      int p = perp_names_index(&page->pool, &bound->problem, perp_view_text(&page->view, r, P), -1);
-      int t = perp_names_index(&page->pool, &bound->target, perp_view_text(&page->view, r, T),
-                               MOST_TARGETS);
-      int s = perp_names_index(&page->pool, &bound->solver, perp_view_text(&page->view, r, S),
-                               MOST_SOLVERS);
-      if (pass == 1 && t >= 0 && s >= 0) *profiles_slot(bound, p, t, s) = r;
+    for (int cell = 0; cell < n; cell++) {
+      int problem = perp_names_index(&page->pool, &bound->problem,
+                                     perp_view_text(&page->view, cell, param), -1);
+      int target = perp_names_index(&page->pool, &bound->target,
+                                    perp_view_text(&page->view, cell, T), MOST_TARGETS);
+      int solver = perp_names_index(&page->pool, &bound->solver,
+                                    perp_view_text(&page->view, cell, S), MOST_SOLVERS);
+      if (pass == 1 && target >= 0 && solver >= 0)
+        *profiles_slot(bound, problem, target, solver) = cell;
     }
     if (pass == 1) break;
     size_t size = (size_t)bound->problem.n * (size_t)bound->target.n * (size_t)bound->solver.n;
@@ -92,8 +94,8 @@ const perp_profile_words perp_profiles[PERP_PROFILES] = {
 
 static bool profiles_solved(const perp_page *page, const box *bound, int problem, int target)
 {
-  for (int s = 0; s < bound->solver.n; s++) {
-    const int cell = *profiles_slot(bound, problem, target, s);
+  for (int solver = 0; solver < bound->solver.n; solver++) {
+    const int cell = *profiles_slot(bound, problem, target, solver);
     if (cell >= 0 && perp_results_wins(page->results, cell)) return true;
   }
   return false;
@@ -110,25 +112,28 @@ static void profiles_draw(perp_page *page, const box *bound, int chart, int firs
   for (int s = 0; s < bound->solver.n; s++)
     costs[s] = perp_pool_alloc(&page->pool, (size_t)items, sizeof **costs);
   int at = 0;
-  for (int p = 0; p < bound->problem.n; p++)
-    for (int t = first; t <= last; t++, at++) {
+  for (int problem = 0; problem < bound->problem.n; problem++)
+    for (int target = first; target <= last; target++, at++) {
       double best = HUGE_VAL;
-      for (int s = 0; s < bound->solver.n; s++)
-        best = fmin(best, profiles_cost(page, *profiles_slot(bound, p, t, s), metric));
-      if (isinf(best) && profiles_solved(page, bound, p, t)) { /* not measured of such problems */
+      for (int solver = 0; solver < bound->solver.n; solver++)
+        best = fmin(best,
+                    profiles_cost(page, *profiles_slot(bound, problem, target, solver), metric));
+      if (isinf(best) &&
+          profiles_solved(page, bound, problem, target)) { /* not measured of such problems */
         items--;
         at--;
         continue;
       }
-      for (int s = 0; s < bound->solver.n; s++) {
-        double c = profiles_cost(page, *profiles_slot(bound, p, t, s), metric);
-        costs[s][at] = isinf(c) ? c : chart == PERP_PROFILE_PERFORMANCE ? c / best : c;
-        if (isfinite(costs[s][at])) end = fmax(end, costs[s][at]);
+      for (int solver = 0; solver < bound->solver.n; solver++) {
+        double c = profiles_cost(page, *profiles_slot(bound, problem, target, solver), metric);
+        costs[solver][at] = isinf(c) ? c : chart == PERP_PROFILE_PERFORMANCE ? c / best : c;
+        if (isfinite(costs[solver][at])) end = fmax(end, costs[solver][at]);
       }
     }
   perp_curve curves[MOST_SOLVERS];
-  for (int s = 0; s < bound->solver.n; s++)
-    curves[s] = profiles_distribution(page, costs[s], items, bound->solver.text[s], s, end * 1.2);
+  for (int curve = 0; curve < bound->solver.n; curve++)
+    curves[curve] = profiles_distribution(page, costs[curve], items, bound->solver.text[curve],
+                                          curve, end * 1.2);
   perp_figure figure = { .id = id,
                          .title = title,
                          .xlabel = xlabel,
@@ -149,8 +154,8 @@ static void profiles_draw(perp_page *page, const box *bound, int chart, int firs
 /* Has every solved cell this figure? */
 static bool profiles_complete(const perp_page *page, const char *metric)
 {
-  for (int r = 0; r < page->results->plan.n; r++)
-    if (perp_results_wins(page->results, r) && !(perp_page_value(page, r, metric) >= 0))
+  for (int cell = 0; cell < page->results->plan.n; cell++)
+    if (perp_results_wins(page->results, cell) && !(perp_page_value(page, cell, metric) >= 0))
       return false;
   return true;
 }
@@ -160,9 +165,9 @@ static double profiles_spent(const perp_page *page, const box *bound, int solver
                              const char *metric)
 {
   double most = 0;
-  for (int p = 0; p < bound->problem.n; p++)
-    for (int t = 0; t < bound->target.n; t++) {
-      const int cell = *profiles_slot(bound, p, t, solver);
+  for (int problem = 0; problem < bound->problem.n; problem++)
+    for (int target = 0; target < bound->target.n; target++) {
+      const int cell = *profiles_slot(bound, problem, target, solver);
       const double v = cell < 0 ? (double)NAN : perp_page_value(page, cell, metric);
       if (v > most) most = v;
     }
@@ -190,40 +195,41 @@ static void ecdf_draw(perp_page *page, const box *bound, const char *id, const c
   perp_curve curves[2 * MOST_SOLVERS + 1];
   perp_text none = { 0 };
   int n = 0, drawn = 0;
-  for (int i = 0; i < items; i++) best[i] = HUGE_VAL;
-  for (int s = 0; s < bound->solver.n; s++) {
-    costs[s] = perp_pool_alloc(&page->pool, (size_t)items, sizeof **costs);
-    spent[s] = profiles_spent(page, bound, s, metric);
+  for (int item = 0; item < items; item++) best[item] = HUGE_VAL;
+  for (int solver = 0; solver < bound->solver.n; solver++) {
+    costs[solver] = perp_pool_alloc(&page->pool, (size_t)items, sizeof **costs);
+    spent[solver] = profiles_spent(page, bound, solver, metric);
     bool any = false;
-    for (int i = 0; i < items; i++) {
+    for (int item = 0; item < items; item++) {
       const double c = profiles_cost(
-          page, *profiles_slot(bound, i / bound->target.n, i % bound->target.n, s), metric);
-      costs[s][i] = c;
-      best[i] = fmin(best[i], c);
+          page, *profiles_slot(bound, item / bound->target.n, item % bound->target.n, solver),
+          metric);
+      costs[solver][item] = c;
+      best[item] = fmin(best[item], c);
       least = fmin(least, c);
       if (isfinite(c)) end = fmax(end, c);
       any = any || isfinite(c);
     }
     if (any)
-      end = fmax(end, spent[s]);
+      end = fmax(end, spent[solver]);
     else
       perp_text_add(&none, "%s%s", none.n > 0 ? ", " : " Solvers that solve none of these: ",
-                    bound->solver.text[s]);
+                    bound->solver.text[solver]);
   }
   end *= 1.1;
-  for (int s = 0; s < bound->solver.n; s++) {
-    perp_curve curve = ecdf_curve(page, costs[s], items, bound->solver.text[s], PERP_PLOT_STEPS, s,
-                                  least, end);
+  for (int colour = 0; colour < bound->solver.n; colour++) {
+    perp_curve curve = ecdf_curve(page, costs[colour], items, bound->solver.text[colour],
+                                  PERP_PLOT_STEPS, colour, least, end);
     if (curve.n == 0) continue;
     drawn++;
     curves[n++] = curve;
-    if (!(spent[s] > 0)) continue;
+    if (!(spent[colour] > 0)) continue;
     perp_curve cross = perp_page_curve(
-        page, perp_pool_printf(&page->pool, "%s: largest budget", curve.label), PERP_PLOT_END, s,
-        1);
+        page, perp_pool_printf(&page->pool, "%s: largest budget", curve.label), PERP_PLOT_END,
+        colour, 1);
     int i = 0;
-    while (i + 1 < curve.n && curve.x[i + 1] <= spent[s]) i++;
-    perp_page_point(&cross, spent[s], curve.y[i]);
+    while (i + 1 < curve.n && curve.x[i + 1] <= spent[colour]) i++;
+    perp_page_point(&cross, spent[colour], curve.y[i]);
     curves[n++] = cross;
   }
   if (drawn > 1)
@@ -293,20 +299,22 @@ static char *profiles_id(perp_page *page, const char *family)
 static void time_against_size(perp_page *page, const box *bound)
 {
   const perp_names family = profiles_families(page, bound);
-  const int t = bound->target.n - 1;
+  const int target = bound->target.n - 1;
   page->lesser = true;
   for (int f = 0; f < family.n; f++) {
     perp_curve curves[MOST_SOLVERS];
     int n_curves = 0;
-    for (int s = 0; s < bound->solver.n; s++) {
-      perp_curve curve = perp_page_curve(page, bound->solver.text[s], PERP_PLOT_POINTS_LINES, s,
-                                         bound->problem.n);
+    for (int solver = 0; solver < bound->solver.n; solver++) {
+      perp_curve curve = perp_page_curve(page, bound->solver.text[solver], PERP_PLOT_POINTS_LINES,
+                                         solver, bound->problem.n);
       double *x = (double *)(uintptr_t)curve.x, *y = (double *)(uintptr_t)curve.y;
-      for (int p = 0; p < bound->problem.n; p++) {
-        double cost = profiles_cost(page, *profiles_slot(bound, p, t, s), "time.cpu");
-        if (isinf(cost) || strcmp(family_of(page, bound->problem.text[p]), family.text[f]) != 0)
+      for (int problem = 0; problem < bound->problem.n; problem++) {
+        double cost = profiles_cost(page, *profiles_slot(bound, problem, target, solver),
+                                    "time.cpu");
+        if (isinf(cost) ||
+            strcmp(family_of(page, bound->problem.text[problem]), family.text[f]) != 0)
           continue;
-        double rows = perp_page_value(page, *profiles_slot(bound, p, t, s), "rows");
+        double rows = perp_page_value(page, *profiles_slot(bound, problem, target, solver), "rows");
         int at = curve.n++; /* by size */
         for (; at > 0 && x[at - 1] > rows; at--) {
           x[at] = x[at - 1];
@@ -324,7 +332,7 @@ static void time_against_size(perp_page *page, const box *bound)
     if (n_curves == 0) continue;
     perp_figure figure = { .id = profiles_id(page, family.text[f]),
                            .title = perp_pool_printf(&page->pool, "%s: time at rel <= %s",
-                                                     family.text[f], bound->target.text[t]),
+                                                     family.text[f], bound->target.text[target]),
                            .xlabel = "number of rows n",
                            .ylabel = "thread CPU time [s]",
                            .alt = perp_pool_printf(
@@ -344,29 +352,29 @@ static void time_against_size(perp_page *page, const box *bound)
 static void profiles_histories(perp_page *page, const box *bound)
 {
   /* the problem on which most solvers tell their residuals */
-  int best = -1, most = 0, t = bound->target.n - 1;
-  for (int p = 0; p < bound->problem.n; p++) {
+  int best = -1, most = 0, target = bound->target.n - 1;
+  for (int problem = 0; problem < bound->problem.n; problem++) {
     int told = 0;
-    for (int s = 0; s < bound->solver.n; s++) {
-      int cell = *profiles_slot(bound, p, t, s);
+    for (int solver = 0; solver < bound->solver.n; solver++) {
+      int cell = *profiles_slot(bound, problem, target, solver);
       if (cell >= 0) told += perp_page_value(page, cell, "iterations") > 3;
     }
     if (told > most) {
       most = told;
-      best = p;
+      best = problem;
     }
   }
   if (best < 0) return;
   perp_curve curves[MOST_SOLVERS];
   int n = 0;
-  for (int s = 0; s < bound->solver.n; s++) {
-    int cell = *profiles_slot(bound, best, t, s);
+  for (int solver = 0; solver < bound->solver.n; solver++) {
+    int cell = *profiles_slot(bound, best, target, solver);
     if (cell < 0) continue;
     perp_csv series;
     if (!perp_page_read_series(page, cell, &series)) continue;
     if (series.rows > 1)
-      curves[n++] = perp_page_series_curve(page, &series, "iteration", "rel", bound->solver.text[s],
-                                           s);
+      curves[n++] = perp_page_series_curve(page, &series, "iteration", "rel",
+                                           bound->solver.text[solver], solver);
     perp_csv_free(&series);
   }
   if (n == 0) return;

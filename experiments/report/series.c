@@ -19,8 +19,8 @@ perp_curve perp_page_series_curve(perp_page *page, const perp_csv *series, const
 {
   int cx = perp_csv_field(series, x_field), cy = perp_csv_field(series, y_field);
   perp_curve curve = perp_page_curve(page, label, PERP_PLOT_LINES, colour, series->rows);
-  for (int i = 0; i < series->rows && cx >= 0 && cy >= 0; i++)
-    perp_page_point(&curve, perp_csv_number(series, i, cx), perp_csv_number(series, i, cy));
+  for (int row = 0; row < series->rows && cx >= 0 && cy >= 0; row++)
+    perp_page_point(&curve, perp_csv_number(series, row, cx), perp_csv_number(series, row, cy));
   return curve;
 }
 

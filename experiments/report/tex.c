@@ -101,19 +101,22 @@ static void tex_published(perp_page *page, FILE *out)
   columns[0] = 'l';
   memset(columns + 1, 'r', (size_t)study->n_published);
   tex_begin(out, "Published", columns, "variant");
-  for (int i = 0; i < study->n_published; i++) perp_tex(out, " & %s", study->published[i].source);
+  for (int published = 0; published < study->n_published; published++)
+    perp_tex(out, " & %s", study->published[published].source);
   fputs(" \\\\\n\\midrule\npublished", out);
-  for (int i = 0; i < study->n_published; i++) perp_tex(out, " & %m", study->published[i].value);
+  for (int published = 0; published < study->n_published; published++)
+    perp_tex(out, " & %m", study->published[published].value);
   fputs(" \\\\\n", out);
   for (int v = 0; v < n && v < VARIANTS; v++) {
     perp_tex(out, "%s", variant[v].label);
-    for (int i = 0; i < study->n_published; i++) {
-      int cell = variant[v].cell[i];
+    for (int published = 0; published < study->n_published; published++) {
+      int cell = variant[v].cell[published];
       if (cell >= 0 && !perp_results_wins(page->results, cell))
         fprintf(out, " & %s", perp_cell_status_names[page->results->record[cell].status]);
       else
         perp_tex(out, " & %m",
-                 cell < 0 ? (double)NAN : perp_page_value(page, cell, study->published[i].metric));
+                 cell < 0 ? (double)NAN
+                          : perp_page_value(page, cell, study->published[published].metric));
     }
     fputs(" \\\\\n", out);
   }
@@ -145,12 +148,12 @@ static void tex_solvers(perp_page *page, FILE *out)
   int *suited = perp_pool_alloc(&page->pool, (size_t)n, sizeof *suited);
   int *unsuited = perp_pool_alloc(&page->pool, (size_t)n, sizeof *unsuited);
   perp_names solver = { 0 };
-  for (int r = 0; r < n; r++) {
-    int s = perp_names_index(&page->pool, &solver, perp_view_text(&page->view, r, lcp), -1);
-    const bool suits = page->results->record[r].status != PERP_CELL_UNSUITED;
+  for (int cell = 0; cell < n; cell++) {
+    int s = perp_names_index(&page->pool, &solver, perp_view_text(&page->view, cell, lcp), -1);
+    const bool suits = page->results->record[cell].status != PERP_CELL_UNSUITED;
     suited[s] += suits;
     unsuited[s] += !suits;
-    solved[s] += perp_results_wins(page->results, r);
+    solved[s] += perp_results_wins(page->results, cell);
   }
   tex_begin(out, "Solvers", "lrrr", "solver & solved & of & unsuited \\\\\n\\midrule\n");
   for (int s = 0; s < solver.n; s++)
@@ -195,11 +198,11 @@ static void tex_numbers(perp_page *page, FILE *out)
   for (int m = 0; m < page->study->n_metrics; m++) {
     const perp_metric *metric = &page->study->metric[m];
     int best = -1;
-    for (int c = 0; c < results->plan.n && metric->better != 0; c++) {
-      double v = perp_results_value(results, c, m);
-      if (perp_results_wins(page->results, c) && !isnan(v) &&
+    for (int cell = 0; cell < results->plan.n && metric->better != 0; cell++) {
+      double v = perp_results_value(results, cell, m);
+      if (perp_results_wins(page->results, cell) && !isnan(v) &&
           (best < 0 || metric->better * (v - perp_results_value(results, best, m)) > 0))
-        best = c;
+        best = cell;
     }
     if (best < 0) continue;
     perp_tex(out, "\\perpdefine{best.%n}{%m}\n\\perpdefine{best.%n.by}{%s}\n", metric->name,

@@ -51,7 +51,8 @@ static double entry_width(perp_page *page, const perp_answer *answer,
 static double line_width(perp_page *page, const perp_answer *a, const perp_answer_line *line)
 {
   double width = letter * (double)(strlen(line->brief) + 1 + strlen(line->limit));
-  for (int k = 0; k < a->n_who; k++) width = fmax(width, entry_width(page, a, &line->entry[k]));
+  for (int entry = 0; entry < a->n_who; entry++)
+    width = fmax(width, entry_width(page, a, &line->entry[entry]));
   return width + between;
 }
 
@@ -72,16 +73,16 @@ static void tex_pivot(FILE *out, perp_page *page, const perp_answer *a, double n
   for (int i = first; i < last; i++) fputc('r', out);
   fputs("@{}}\n\\toprule\n", out);
   tex_name(out, a->by);
-  for (int i = first; i < last; i++)
-    perp_tex(out, " & %s%s%s", a->line[i].brief, a->line[i].limit[0] != '\0' ? " " : "",
-             a->line[i].limit);
+  for (int line = first; line < last; line++)
+    perp_tex(out, " & %s%s%s", a->line[line].brief, a->line[line].limit[0] != '\0' ? " " : "",
+             a->line[line].limit);
   fputs(" \\\\\n\\midrule\n", out);
-  for (int k = 0; k < a->n_who; k++) {
+  for (int entry = 0; entry < a->n_who; entry++) {
     fputs("\\raggedright{}", out);
-    tex_name(out, a->who[k]);
-    for (int i = first; i < last; i++) {
+    tex_name(out, a->who[entry]);
+    for (int line = first; line < last; line++) {
       fputs(" & ", out);
-      tex_entry(out, page, a, &a->line[i].entry[k]);
+      tex_entry(out, page, a, &a->line[line].entry[entry]);
     }
     fputs(" \\\\\n", out);
   }
@@ -117,7 +118,8 @@ static void tex_one(FILE *out, perp_page *page, const perp_answer *answer)
   int shown = answer->n_lines;
   fputs("\\footnotesize\\setlength{\\tabcolsep}{3pt}%\n", out);
   double widest = 0;
-  for (int i = 0; i < shown; i++) widest = fmax(widest, line_width(page, answer, &answer->line[i]));
+  for (int line = 0; line < shown; line++)
+    widest = fmax(widest, line_width(page, answer, &answer->line[line]));
   if (shown > TEX_COLUMNS || answer->n_who > 40 || widest > 0.4 * column) {
     tex_comparisons(out, answer);
     return;

@@ -33,13 +33,13 @@ static perp_curve top_curve(perp_page *page, int shown, int panel)
   gsl_sort_index(at, order, 1, (size_t)slice->n);
   curve.rank = HUGE_VAL;
   for (int i = 0; i < slice->n; i++) {
-    const int r = slice->cell[at[i]];
+    const int cell = slice->cell[at[i]];
     double x, y;
-    if (top->name_of[r] != name || top->panel_of[r] != panel ||
-        !perp_headline_point(top, &page->view, r, &x, &y))
+    if (top->name_of[cell] != name || top->panel_of[cell] != panel ||
+        !perp_headline_point(top, &page->view, cell, &x, &y))
       continue;
     perp_page_point(&curve, x, y);
-    if (perp_results_wins(page->results, r)) curve.rank = fmin(curve.rank, y);
+    if (perp_results_wins(page->results, cell)) curve.rank = fmin(curve.rank, y);
   }
   return curve;
 }
@@ -67,8 +67,8 @@ static void top_panel(perp_page *page, const char *id, int panel)
   const bool solved = top->kind == PERP_HEADLINE_SOLVED;
   perp_curve *curve = perp_pool_alloc(&page->pool, (size_t)slice->n_shown + 1, sizeof *curve);
   int curves = 0;
-  for (int k = 0; k < slice->n_shown; k++) {
-    curve[curves] = top_curve(page, k, panel);
+  for (int shown = 0; shown < slice->n_shown; shown++) {
+    curve[curves] = top_curve(page, shown, panel);
     curves += curve[curves].n > 0;
   }
   if (curves == 0) return;
@@ -107,9 +107,9 @@ static int top_rows(perp_page *page, int panel, perp_curve *curve, const char **
   const perp_headline_slice *slice = &top->slice[0];
   int *place = perp_pool_alloc(&page->pool, (size_t)top->names.n + 1, sizeof *place), n = 0;
   perp_curve ring[3];
-  for (int k = 0; k < 3; k++)
-    ring[k] = perp_page_curve(page, perp_cell_status_names[marked[k]], PERP_PLOT_MARK, k,
-                              slice->n + 1);
+  for (int colour = 0; colour < 3; colour++)
+    ring[colour] = perp_page_curve(page, perp_cell_status_names[marked[colour]], PERP_PLOT_MARK,
+                                   colour, slice->n + 1);
   *rows = 0;
   for (int k = 0; k < slice->n_shown; k++) {
     place[slice->shown[k]] = 0;
@@ -120,19 +120,20 @@ static int top_rows(perp_page *page, int panel, perp_curve *curve, const char **
     row[(*rows)++] = perp_headline_word(page->ctx, page->results, top->colour,
                                         top->names.text[slice->shown[k]]);
   }
-  for (int k = 0; k < slice->n_shown; k++) {
-    const int at = place[slice->shown[k]];
+  for (int colour = 0; colour < slice->n_shown; colour++) {
+    const int at = place[slice->shown[colour]];
     if (at == 0) continue;
-    curve[n] = perp_page_curve(page, row[at - 1], PERP_PLOT_POINTS, k, slice->n + 1);
+    curve[n] = perp_page_curve(page, row[at - 1], PERP_PLOT_POINTS, colour, slice->n + 1);
     for (int i = 0; i < slice->n; i++) {
-      const int r = slice->cell[i];
+      const int cell = slice->cell[i];
       double x, y;
-      if (top->panel_of[r] != panel || top->name_of[r] != slice->shown[k] ||
-          !perp_headline_point(top, &page->view, r, &x, &y))
+      if (top->panel_of[cell] != panel || top->name_of[cell] != slice->shown[colour] ||
+          !perp_headline_point(top, &page->view, cell, &x, &y))
         continue;
       perp_page_point(&curve[n], x, *rows - at);
       for (int m = 0; m < 3; m++)
-        if (page->results->record[r].status == marked[m]) perp_page_point(&ring[m], x, *rows - at);
+        if (page->results->record[cell].status == marked[m])
+          perp_page_point(&ring[m], x, *rows - at);
     }
     n += curve[n].n > 0;
   }

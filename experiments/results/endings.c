@@ -37,27 +37,28 @@ bool perp_results_endings(perp_results *results, perp_endings *endings)
   *endings = (perp_endings){ 0 };
   if (part < 0 || scene < 0) return false;
   endings->part = study->kind->params[part].key;
-  for (int i = 0; i < results->plan.n; i++) {
-    if (!endings_counts(&results->record[i])) continue;
-    perp_names_index(&results->pool, &endings->rows, results->plan.cells[i].value[part].text, -1);
-    perp_names_index(&results->pool, &endings->scenes, results->plan.cells[i].value[scene].text,
+  for (int cell = 0; cell < results->plan.n; cell++) {
+    if (!endings_counts(&results->record[cell])) continue;
+    perp_names_index(&results->pool, &endings->rows, results->plan.cells[cell].value[part].text,
+                     -1);
+    perp_names_index(&results->pool, &endings->scenes, results->plan.cells[cell].value[scene].text,
                      -1);
   }
   endings->at = perp_pool_alloc(
       &results->pool, (size_t)endings->rows.n * (size_t)endings->scenes.n + 1, sizeof *endings->at);
-  for (int i = 0; i < results->plan.n; i++) {
-    const perp_record *record = &results->record[i];
+  for (int cell = 0; cell < results->plan.n; cell++) {
+    const perp_record *record = &results->record[cell];
     if (!endings_counts(record)) continue;
     const int row = perp_names_index(&results->pool, &endings->rows,
-                                     results->plan.cells[i].value[part].text, -1),
+                                     results->plan.cells[cell].value[part].text, -1),
               col = perp_names_index(&results->pool, &endings->scenes,
-                                     results->plan.cells[i].value[scene].text, -1);
+                                     results->plan.cells[cell].value[scene].text, -1);
     perp_ending *to = &endings->at[row * endings->scenes.n + col];
     to->of++;
     if (record->status > to->worst) { /* the statuses are in this order */
       to->worst = record->status;
       to->n = 0;
-      to->cell = i;
+      to->cell = cell;
     }
     to->n += record->status == to->worst;
   }
@@ -85,8 +86,8 @@ static void endings_causes(perp_results *results, const perp_endings *endings, F
   if (some) fprintf(out, "\nCauses, with the number of scenes\n");
   for (int row = 0; row < endings->rows.n; row++) {
     perp_tally causes = { 0 };
-    for (int k = row * endings->scenes.n; k < (row + 1) * endings->scenes.n; k++) {
-      const perp_ending *ending = &endings->at[k];
+    for (int thing = row * endings->scenes.n; thing < (row + 1) * endings->scenes.n; thing++) {
+      const perp_ending *ending = &endings->at[thing];
       if (ending->worst <= PERP_CELL_FIXED_WORK) continue;
       const perp_record *rec = &results->record[ending->cell];
       const char *cause = rec->cause[0] != '\0' ? rec->cause : rec->reason;
@@ -95,7 +96,7 @@ static void endings_causes(perp_results *results, const perp_endings *endings, F
           perp_pool_printf(
               &results->pool, "%s: %s", perp_cell_status_names[ending->worst],
               ending->worst == PERP_CELL_UNSOLVED && rec->reason[0] != '\0' ? rec->reason : cause),
-          k);
+          thing);
     }
     perp_tally_sort(&causes);
     if (causes.n > 0) perp_wrap(out, 2, endings->rows.text[row]);

@@ -58,35 +58,39 @@ static bool export_hdf5_write_cells(const perp_results *results, hid_t group)
   int n = results->plan.n;
   const char **text = perp_xalloc((size_t)n + 1, sizeof *text);
   double *value = perp_xalloc((size_t)n + 1, sizeof *value);
-  for (int i = 0; i < n; i++) text[i] = results->plan.cells[i].id;
+  for (int cell = 0; cell < n; cell++) text[cell] = results->plan.cells[cell].id;
   bool good = export_hdf5_texts(group, "cell", text, n);
-  for (int i = 0; i < n; i++) text[i] = perp_cell_status_names[results->record[i].status];
+  for (int record = 0; record < n; record++)
+    text[record] = perp_cell_status_names[results->record[record].status];
   good = good && export_hdf5_texts(group, "status", text, n);
-  for (int i = 0; i < n; i++) text[i] = results->record[i].cause;
+  for (int record = 0; record < n; record++) text[record] = results->record[record].cause;
   good = good && export_hdf5_texts(group, "cause", text, n);
-  for (int i = 0; i < n; i++) value[i] = results->record[i].problems;
+  for (int record = 0; record < n; record++) value[record] = results->record[record].problems;
   good = good && export_hdf5_numbers(group, "problems", "", value, n, 0);
-  for (int i = 0; i < n; i++) value[i] = results->record[i].unsolved;
+  for (int record = 0; record < n; record++) value[record] = results->record[record].unsolved;
   good = good && export_hdf5_numbers(group, "unsolved", "", value, n, 0);
-  for (int i = 0; i < n; i++) value[i] = results->record[i].partial ? 1 : 0;
+  for (int record = 0; record < n; record++)
+    value[record] = results->record[record].partial ? 1 : 0;
   good = good && export_hdf5_numbers(group, "partial", "", value, n, 0);
-  for (int i = 0; i < n; i++) value[i] = results->record[i].reached;
+  for (int record = 0; record < n; record++) value[record] = results->record[record].reached;
   good = good && export_hdf5_numbers(group, "reached", "s", value, n, 0);
-  for (int p = 0; p < study->n_params && good; p++) {
-    const perp_param *param = &study->kind->params[p];
-    for (int i = 0; i < n; i++) {
-      text[i] = results->plan.cells[i].value[p].text;
-      value[i] = perp_value_number(&results->plan.cells[i].value[p]);
+  for (int column = 0; column < study->n_params && good; column++) {
+    const perp_param *param = &study->kind->params[column];
+    for (int cell = 0; cell < n; cell++) {
+      text[cell] = results->plan.cells[cell].value[column].text;
+      value[cell] = perp_value_number(&results->plan.cells[cell].value[column]);
     }
-    good = study->columns[p].type == PERP_COLUMN_NUMBER
+    good = study->columns[column].type == PERP_COLUMN_NUMBER
                ? export_hdf5_numbers(group, param->key, param->unit != NULL ? param->unit : "",
                                      value, n, 0)
                : export_hdf5_texts(group, param->key, text, n);
   }
-  for (int m = 0; m < study->n_metrics && good; m++) {
-    if (study->metric[m].timing) continue;
-    for (int i = 0; i < n; i++) value[i] = results->record[i].value[m];
-    good = export_hdf5_numbers(group, study->metric[m].name, study->metric[m].unit, value, n, 0);
+  for (int metric = 0; metric < study->n_metrics && good; metric++) {
+    if (study->metric[metric].timing) continue;
+    for (int record = 0; record < n; record++)
+      value[record] = results->record[record].value[metric];
+    good = export_hdf5_numbers(group, study->metric[metric].name, study->metric[metric].unit, value,
+                               n, 0);
   }
   free(text);
   free(value);
@@ -100,14 +104,15 @@ static bool write_times(const perp_results *results, hid_t group)
   if (rounds == 0) return true;
   double *value = perp_xalloc((size_t)(n * rounds), sizeof *value);
   bool good = true;
-  for (int m = 0; m < study->n_metrics && good; m++) {
-    if (!study->metric[m].timing) continue;
-    for (int i = 0; i < n; i++)
-      for (int k = 0; k < rounds; k++)
-        value[i * rounds + k] = k < results->record[i].rounds ? results->record[i].round[m][k]
-                                                              : (double)NAN;
-    good = export_hdf5_numbers(group, study->metric[m].name, study->metric[m].unit, value, n,
-                               rounds);
+  for (int metric = 0; metric < study->n_metrics && good; metric++) {
+    if (!study->metric[metric].timing) continue;
+    for (int record = 0; record < n; record++)
+      for (int round = 0; round < rounds; round++)
+        value[record * rounds + round] = round < results->record[record].rounds
+                                             ? results->record[record].round[metric][round]
+                                             : (double)NAN;
+    good = export_hdf5_numbers(group, study->metric[metric].name, study->metric[metric].unit, value,
+                               n, rounds);
   }
   free(value);
   return good;

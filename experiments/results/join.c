@@ -49,8 +49,8 @@ static perp_status same_study(perp_ctx *ctx, const perp_results *a, const perp_r
   bool same = strcmp(x, y) == 0 && a->plan.n == b->plan.n;
   free(x);
   free(y);
-  for (int i = 0; same && i < a->plan.n; i++)
-    same = strcmp(a->plan.cells[i].id, b->plan.cells[i].id) == 0;
+  for (int cell = 0; same && cell < a->plan.n; cell++)
+    same = strcmp(a->plan.cells[cell].id, b->plan.cells[cell].id) == 0;
   if (same) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_FORMAT,
                    "%s and %s are not parts of one run: their files study.yaml differ (study %s "
@@ -72,29 +72,29 @@ static int join_difference(const perp_study *study, const perp_record *a, const 
 static void find_duplicates(perp_join *join)
 {
   const perp_study *study = join->part[0].study;
-  for (int i = 0; i < join->part[0].plan.n; i++) {
+  for (int record = 0; record < join->part[0].plan.n; record++) {
     int first = -1;
-    for (int k = 0; k < join->n; k++) {
-      const perp_record *rec = &join->part[k].record[i];
+    for (int part = 0; part < join->n; part++) {
+      const perp_record *rec = &join->part[part].record[record];
       if (rec->attempt == 0) continue;
       if (first < 0) {
-        first = k;
+        first = part;
         continue;
       }
       join->duplicates++;
-      const perp_record *old = &join->part[first].record[i];
-      int m = join_difference(study, old, rec);
-      if (m == -1) continue;
+      const perp_record *old = &join->part[first].record[record];
+      int metric = join_difference(study, old, rec);
+      if (metric == -1) continue;
       join->conflicts++;
       if (join->conflicts > 10) continue;
-      if (m == -2)
-        perp_say("%s: %s in %s, %s in %s", join->part[0].plan.cells[i].id,
+      if (metric == -2)
+        perp_say("%s: %s in %s, %s in %s", join->part[0].plan.cells[record].id,
                  perp_cell_status_names[old->status], join->part[first].dir,
-                 perp_cell_status_names[rec->status], join->part[k].dir);
+                 perp_cell_status_names[rec->status], join->part[part].dir);
       else
-        perp_say("%s: %s is %.17g in %s, %.17g in %s", join->part[0].plan.cells[i].id,
-                 study->metric[m].name, old->value[m], join->part[first].dir, rec->value[m],
-                 join->part[k].dir);
+        perp_say("%s: %s is %.17g in %s, %.17g in %s", join->part[0].plan.cells[record].id,
+                 study->metric[metric].name, old->value[metric], join->part[first].dir,
+                 rec->value[metric], join->part[part].dir);
     }
   }
 }
@@ -102,22 +102,22 @@ static void find_duplicates(perp_join *join)
 int perp_join_load(perp_ctx *ctx, const perp_args *args, bool keep_first, perp_join *join)
 {
   *join = (perp_join){ .part = perp_xalloc((size_t)args->n, sizeof *join->part) };
-  for (int k = 0; k < args->n; k++) {
-    for (int i = 0; i < k; i++)
-      if (strcmp(args->arg[i], args->arg[k]) == 0)
-        return perp_usage_error(args, "%s is named more than once", args->arg[k]);
-    int status = perp_results_open(ctx, args->arg[k], &join->part[k]);
+  for (int part = 0; part < args->n; part++) {
+    for (int i = 0; i < part; i++)
+      if (strcmp(args->arg[i], args->arg[part]) == 0)
+        return perp_usage_error(args, "%s is named more than once", args->arg[part]);
+    int status = perp_results_open(ctx, args->arg[part], &join->part[part]);
     if (status >= 0) return status;
     join->n++;
-    if (k > 0 && same_study(ctx, &join->part[0], &join->part[k]) != PERP_OK) {
+    if (part > 0 && same_study(ctx, &join->part[0], &join->part[part]) != PERP_OK) {
       perp_print_error(ctx);
       return PERP_EXIT_INPUT;
     }
-    if (k > 0 && join->part[k].selection.schema != join->part[0].selection.schema) {
+    if (part > 0 && join->part[part].selection.schema != join->part[0].selection.schema) {
       perp_say("error: %s has results of schema %d, %s of schema %d: their statuses have different "
                "meanings. Run the older study again.",
-               join->part[0].dir, join->part[0].selection.schema, join->part[k].dir,
-               join->part[k].selection.schema);
+               join->part[0].dir, join->part[0].selection.schema, join->part[part].dir,
+               join->part[part].selection.schema);
       return PERP_EXIT_INPUT;
     }
   }
@@ -131,7 +131,7 @@ int perp_join_load(perp_ctx *ctx, const perp_args *args, bool keep_first, perp_j
 
 void perp_join_free(perp_join *join)
 {
-  for (int k = 0; k < join->n; k++) perp_results_free(&join->part[k]);
+  for (int part = 0; part < join->n; part++) perp_results_free(&join->part[part]);
   free(join->part);
   *join = (perp_join){ 0 };
 }
@@ -149,10 +149,10 @@ static bool knows_more(const perp_record *a, const perp_record *b)
 void perp_join_records(perp_join *join)
 {
   perp_results *r = &join->part[0];
-  for (int k = 1; k < join->n; k++) {
-    const perp_results *o = &join->part[k];
-    for (int i = 0; i < r->plan.n; i++)
-      if (knows_more(&o->record[i], &r->record[i])) r->record[i] = o->record[i];
+  for (int part = 1; part < join->n; part++) {
+    const perp_results *o = &join->part[part];
+    for (int record = 0; record < r->plan.n; record++)
+      if (knows_more(&o->record[record], &r->record[record])) r->record[record] = o->record[record];
     for (int p = 0; p < o->programs.n; p++)
       perp_names_index(&r->pool, &r->programs, o->programs.text[p], -1);
     for (int l = 0; l < o->limits.n; l++)

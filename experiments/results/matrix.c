@@ -68,17 +68,17 @@ static void print_causes(const struct matrix *matrix, int name, FILE *out)
   enum { WIDTH = PERP_TABLE_WIDTH };
   if (matrix->causes.n == 0) return;
   fprintf(out, "\nCauses of failures, with the number of runs\n");
-  for (int s = 0; s < matrix->solvers.n; s++) {
+  for (int missed = 0; missed < matrix->solvers.n; missed++) {
     perp_text line = { 0 };
-    perp_tally_sort(&matrix->missed[s]);
-    for (int c = 0; c < matrix->missed[s].n; c++)
-      perp_text_add(&line, "%s%d %s", c > 0 ? ", " : "", matrix->missed[s].count[c].n,
-                    matrix->missed[s].count[c].name);
+    perp_tally_sort(&matrix->missed[missed]);
+    for (int c = 0; c < matrix->missed[missed].n; c++)
+      perp_text_add(&line, "%s%d %s", c > 0 ? ", " : "", matrix->missed[missed].count[c].n,
+                    matrix->missed[missed].count[c].name);
     if (line.n > 0)
-      fprintf(out, "  %-*.*s  %.*s\n", name, name, matrix->solvers.text[s], WIDTH - name - 4,
+      fprintf(out, "  %-*.*s  %.*s\n", name, name, matrix->solvers.text[missed], WIDTH - name - 4,
               line.s);
     perp_text_free(&line);
-    free(matrix->missed[s].count);
+    free(matrix->missed[missed].count);
   }
 }
 
@@ -116,32 +116,32 @@ bool perp_results_matrix(perp_results *results, FILE *out)
   int n = results->plan.n, *row = perp_pool_alloc(&results->pool, (size_t)n, sizeof *row);
   int *column = perp_pool_alloc(&results->pool, (size_t)n, sizeof *column);
   int *cause = perp_pool_alloc(&results->pool, (size_t)n, sizeof *cause);
-  for (int i = 0; i < n; i++) {
-    const perp_record *a = &results->record[i];
-    const char *text = results->plan.cells[i].value[problem].text;
-    row[i] = cause[i] = -1;
+  for (int cell = 0; cell < n; cell++) {
+    const perp_record *a = &results->record[cell];
+    const char *text = results->plan.cells[cell].value[problem].text;
+    row[cell] = cause[cell] = -1;
     if (a->status == PERP_CELL_PLANNED || a->status == PERP_CELL_SKIPPED) continue;
-    row[i] = perp_names_index(&results->pool, &matrix.solvers,
-                              results->plan.cells[i].value[solver].text, -1);
+    row[cell] = perp_names_index(&results->pool, &matrix.solvers,
+                                 results->plan.cells[cell].value[solver].text, -1);
     text = perp_pool_strndup(&results->pool, text, strcspn(text, ":"));
-    column[i] = perp_names_index(&results->pool, &matrix.families, text, -1);
+    column[cell] = perp_names_index(&results->pool, &matrix.families, text, -1);
     /* a proof that there is no solution is an answer, too */
     if (a->status != PERP_CELL_OK && strcmp(a->reason, "infeasible") != 0)
-      cause[i] = perp_names_index(&results->pool, &matrix.causes, matrix_failure(a), -1);
+      cause[cell] = perp_names_index(&results->pool, &matrix.causes, matrix_failure(a), -1);
   }
   size_t cells = (size_t)matrix.solvers.n * (size_t)matrix.families.n;
   matrix.right = perp_pool_alloc(&results->pool, cells, sizeof *matrix.right);
   matrix.total = perp_pool_alloc(&results->pool, cells, sizeof *matrix.total);
   matrix.unsuited = perp_pool_alloc(&results->pool, cells, sizeof *matrix.unsuited);
   matrix.missed = perp_pool_alloc(&results->pool, (size_t)matrix.solvers.n, sizeof *matrix.missed);
-  for (int i = 0; i < n; i++) {
-    if (row[i] < 0) continue;
-    int k = row[i] * matrix.families.n + column[i];
+  for (int record = 0; record < n; record++) {
+    if (row[record] < 0) continue;
+    int k = row[record] * matrix.families.n + column[record];
     matrix.total[k]++;
-    matrix.right[k] += cause[i] < 0;
-    matrix.unsuited[k] += strcmp(results->record[i].reason, "unsuited") == 0;
-    if (cause[i] >= 0)
-      perp_tally_add(&matrix.missed[row[i]], matrix.causes.text[cause[i]], cause[i]);
+    matrix.right[k] += cause[record] < 0;
+    matrix.unsuited[k] += strcmp(results->record[record].reason, "unsuited") == 0;
+    if (cause[record] >= 0)
+      perp_tally_add(&matrix.missed[row[record]], matrix.causes.text[cause[record]], cause[record]);
   }
   bool some = matrix.solvers.n > 0 && matrix.families.n <= 52;
   if (some) print_matrix(&matrix, study->kind->params[solver].key, out);

@@ -206,18 +206,18 @@ static void fold_line(void *user, const json_t *line)
     fold_program(results, line);
     fold_limits(results, line);
   }
-  int i = results_cell_of(fold, line);
-  if (i < 0) return;
+  int record = results_cell_of(fold, line);
+  if (record < 0) return;
   if (strcmp(event, "start") == 0) {
     int attempt = (int)json_integer_value(json_object_get(line, "attempt"));
-    if (attempt > fold->started[i]) fold->started[i] = attempt;
+    if (attempt > fold->started[record]) fold->started[record] = attempt;
   } else if (strcmp(event, "cell") == 0)
-    fold_cell(results, &results->record[i], line, fold->schema);
+    fold_cell(results, &results->record[record], line, fold->schema);
   else if (strcmp(event, "time") == 0 &&
-           attempt_of(&results->record[i], line) > results->record[i].attempt)
+           attempt_of(&results->record[record], line) > results->record[record].attempt)
     json_array_append(fold->early, (json_t *)(uintptr_t)line);
   else if (strcmp(event, "time") == 0)
-    fold_round(results, &results->record[i], line);
+    fold_round(results, &results->record[record], line);
 }
 
 /* Cells that --only, --skip left out are skipped, not planned. */
@@ -233,12 +233,12 @@ static perp_status apply_selection(perp_ctx *ctx, perp_results *results)
     perp_expr *expr = perp_expr_parse(&results->pool, &scope.scope, texts[k], &error);
     if (expr == NULL)
       return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s/plan.jsonl: %s", results->dir, error.message);
-    for (int i = 0; i < results->plan.n; i++)
-      if (results->record[i].status == PERP_CELL_PLANNED &&
-          perp_expr_true(expr, &scope.scope, i) == (k == 1)) {
-        results->record[i].status = PERP_CELL_SKIPPED;
-        results->record[i].cause = perp_pool_printf(&results->pool, "--%s '%s'",
-                                                    k == 0 ? "only" : "skip", texts[k]);
+    for (int record = 0; record < results->plan.n; record++)
+      if (results->record[record].status == PERP_CELL_PLANNED &&
+          perp_expr_true(expr, &scope.scope, record) == (k == 1)) {
+        results->record[record].status = PERP_CELL_SKIPPED;
+        results->record[record].cause = perp_pool_printf(&results->pool, "--%s '%s'",
+                                                         k == 0 ? "only" : "skip", texts[k]);
       }
   }
   return PERP_OK;
@@ -249,29 +249,29 @@ static perp_status load_records(perp_ctx *ctx, perp_results *results)
   const double unknown = (double)NAN;
   int n = results->plan.n;
   results->record = perp_pool_alloc(&results->pool, (size_t)n, sizeof *results->record);
-  for (int i = 0; i < n; i++) {
-    results->record[i] = (perp_record){ .dir = results->dir,
-                                        .reason = "",
-                                        .cause = "",
-                                        .resolved = "",
-                                        .stderr_tail = "",
-                                        .code = "",
-                                        .schema = PERP_RESULTS_SCHEMA,
-                                        .problems = unknown,
-                                        .unsolved = unknown,
-                                        .swept = unknown,
-                                        .reached = unknown };
-    results->record[i].value = perp_pool_alloc(&results->pool, (size_t)results->study->n_metrics,
-                                               sizeof *results->record[i].value);
+  for (int record = 0; record < n; record++) {
+    results->record[record] = (perp_record){ .dir = results->dir,
+                                             .reason = "",
+                                             .cause = "",
+                                             .resolved = "",
+                                             .stderr_tail = "",
+                                             .code = "",
+                                             .schema = PERP_RESULTS_SCHEMA,
+                                             .problems = unknown,
+                                             .unsolved = unknown,
+                                             .swept = unknown,
+                                             .reached = unknown };
+    results->record[record].value = perp_pool_alloc(
+        &results->pool, (size_t)results->study->n_metrics, sizeof *results->record[record].value);
     for (int metric = 0; metric < results->study->n_metrics; metric++)
-      results->record[i].value[metric] = unknown;
+      results->record[record].value[metric] = unknown;
   }
   struct fold fold = {
     .r = results, .cells = json_object(), .early = json_array(), .schema = results->selection.schema
   };
   fold.started = perp_pool_alloc(&results->pool, (size_t)n, sizeof *fold.started);
-  for (int i = 0; i < n; i++)
-    json_object_set_new(fold.cells, results->plan.cells[i].id, json_integer(i));
+  for (int cell = 0; cell < n; cell++)
+    json_object_set_new(fold.cells, results->plan.cells[cell].id, json_integer(cell));
   const char *journal = perp_pool_printf(&results->pool, "%s/journal", results->dir);
   perp_status status = perp_journal_read(ctx, journal, fold_line, &fold, &results->torn);
   for (size_t k = 0; k < json_array_size(fold.early); k++) {
@@ -279,8 +279,8 @@ static perp_status load_records(perp_ctx *ctx, perp_results *results)
     fold_round(results, &results->record[results_cell_of(&fold, line)], line);
   }
   json_decref(fold.early);
-  for (int i = 0; i < n; i++)
-    results->record[i].interrupted = fold.started[i] > results->record[i].attempt;
+  for (int record = 0; record < n; record++)
+    results->record[record].interrupted = fold.started[record] > results->record[record].attempt;
   json_decref(fold.cells);
   if (status == PERP_OK && fold.newest > PERP_RESULTS_SCHEMA)
     status = perp_schema_unknown(ctx, results->dir, fold.newest);
@@ -292,10 +292,10 @@ void perp_results_count(perp_results *results)
   results->answers = results->findings = NULL;
   results->as_recorded = 0;
   memset(results->count, 0, sizeof results->count);
-  for (int i = 0; i < results->plan.n; i++) {
-    results->count[results->record[i].status]++;
-    results->as_recorded += results->record[i].schema < 2 &&
-                            results->record[i].status == PERP_CELL_OK;
+  for (int record = 0; record < results->plan.n; record++) {
+    results->count[results->record[record].status]++;
+    results->as_recorded += results->record[record].schema < 2 &&
+                            results->record[record].status == PERP_CELL_OK;
   }
 }
 
@@ -364,9 +364,9 @@ perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
   bool older = false;
   if (perp_results_load(&quiet, dir, kinds, &results) != PERP_OK)
     return PERP_OK; /* nothing there yet */
-  for (int i = 0; i < results.plan.n; i++)
-    older = older ||
-            (results.record[i].attempt > 0 && results.record[i].schema < PERP_RESULTS_SCHEMA);
+  for (int record = 0; record < results.plan.n; record++)
+    older = older || (results.record[record].attempt > 0 &&
+                      results.record[record].schema < PERP_RESULTS_SCHEMA);
   perp_results_free(&results);
   if (!older) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_FORMAT,
@@ -396,14 +396,15 @@ perp_quartiles perp_results_timing(const perp_results *results, int cell, int m)
   return quartiles;
 }
 
-double perp_results_value(const perp_results *results, int cell, int m)
+double perp_results_value(const perp_results *results, int cell, int metric)
 {
   if (results->record[cell].rounds == 0)
-    return isfinite(results->record[cell].value[m]) || !results->study->metric[m].timing
-               ? results->record[cell].value[m]
+    return isfinite(results->record[cell].value[metric]) || !results->study->metric[metric].timing
+               ? results->record[cell].value[metric]
                : (double)NAN;
-  if (results->study->metric[m].timing) return perp_results_timing(results, cell, m).median;
-  return results->record[cell].value[m];
+  if (results->study->metric[metric].timing)
+    return perp_results_timing(results, cell, metric).median;
+  return results->record[cell].value[metric];
 }
 
 const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *results, int cell,
@@ -411,13 +412,14 @@ const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *res
 {
   char key[64];
   snprintf(key, sizeof key, "%.*s", (int)strcspn(name, "."), name);
-  int p = perp_kind_param(results->study->kind, key);
+  int param = perp_kind_param(results->study->kind, key);
   const char *option = strchr(name, '.');
   buf[0] = '\0';
   if (number != NULL) *number = (double)NAN;
-  if (p < 0 || option == NULL) return NULL;
-  return perp_option_text(ctx, results->study->kind->params[p].plugin,
-                          results->plan.cells[cell].value[p].text, option + 1, buf, size, number);
+  if (param < 0 || option == NULL) return NULL;
+  return perp_option_text(ctx, results->study->kind->params[param].plugin,
+                          results->plan.cells[cell].value[param].text, option + 1, buf, size,
+                          number);
 }
 
 perp_names perp_results_part_columns(perp_results *results)
@@ -427,8 +429,8 @@ perp_names perp_results_part_columns(perp_results *results)
   for (int param = 0; param < study->n_params; param++) {
     const char *key = study->kind->params[param].key;
     if (study->kind->params[param].type != PERP_PARAM_PLUGIN) continue;
-    for (int i = 0; i < results->plan.n; i++) {
-      const char *at = strchr(results->plan.cells[i].value[param].text, ':');
+    for (int cell = 0; cell < results->plan.n; cell++) {
+      const char *at = strchr(results->plan.cells[cell].value[param].text, ':');
       /* a colon belongs to names, too: gsl:rk4 */
       if (at == NULL || strchr(at, '=') == NULL) continue;
       perp_names_index(&results->pool, &columns, perp_pool_printf(&results->pool, "%s.name", key),
@@ -456,10 +458,10 @@ void perp_results_part(const perp_ctx *ctx, const perp_results *results, int cel
     perp_results_option(ctx, results, cell, column, buf, size, NULL);
     return;
   }
-  const int p = perp_kind_param(results->study->kind, key);
-  const char *text = results->plan.cells[cell].value[p].text;
-  snprintf(buf, size, "%.*s", (int)perp_study_name_length(&results->study->kind->params[p], text),
-           text);
+  const int param = perp_kind_param(results->study->kind, key);
+  const char *text = results->plan.cells[cell].value[param].text;
+  snprintf(buf, size, "%.*s",
+           (int)perp_study_name_length(&results->study->kind->params[param], text), text);
 }
 
 static void column_value(void *user, int row, int column, perp_value *value)
@@ -506,9 +508,9 @@ bool perp_results_counts(const perp_results *results, int cell)
 int perp_results_proved(const perp_results *results)
 {
   int n = 0;
-  for (int i = 0; i < results->plan.n; i++)
-    n += results->record[i].status == PERP_CELL_OK &&
-         strcmp(results->record[i].reason, "infeasible") == 0;
+  for (int record = 0; record < results->plan.n; record++)
+    n += results->record[record].status == PERP_CELL_OK &&
+         strcmp(results->record[record].reason, "infeasible") == 0;
   return n;
 }
 
@@ -534,13 +536,13 @@ const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *
   const int n = r->study->n_claims;
   perp_claim_result *results = perp_pool_alloc(&r->pool, (size_t)n, sizeof *results);
   const perp_scope scope = perp_results_scope(ctx, r, true);
-  for (int i = 0; i < n; i++) {
-    const perp_expr *expr = r->study->claims[i].expr;
-    results[i].claim = &r->study->claims[i];
-    results[i].verdict = perp_expr_undecided(expr, &scope)  ? PERP_CLAIM_UNDECIDED
-                         : perp_expr_true(expr, &scope, -1) ? PERP_CLAIM_PROVED
-                                                            : PERP_CLAIM_REFUTED;
-    perp_expr_sides(expr, &scope, &results[i].left, &results[i].right);
+  for (int result = 0; result < n; result++) {
+    const perp_expr *expr = r->study->claims[result].expr;
+    results[result].claim = &r->study->claims[result];
+    results[result].verdict = perp_expr_undecided(expr, &scope)  ? PERP_CLAIM_UNDECIDED
+                              : perp_expr_true(expr, &scope, -1) ? PERP_CLAIM_PROVED
+                                                                 : PERP_CLAIM_REFUTED;
+    perp_expr_sides(expr, &scope, &results[result].left, &results[result].right);
   }
   return results;
 }
@@ -590,8 +592,8 @@ static const char *variant_label(perp_results *results, int cell)
   const char *label = "";
   for (int param = 0; param < study->n_params; param++) {
     bool mentioned = study->fixed[param] != NULL; /* what does not vary need not be said */
-    for (int k = 0; k < study->n_published && !mentioned; k++)
-      mentioned = perp_expr_mentions(study->published[k].where, param);
+    for (int published = 0; published < study->n_published && !mentioned; published++)
+      mentioned = perp_expr_mentions(study->published[published].where, param);
     if (mentioned) continue;
     const char *value = results->plan.cells[cell].value[param].text;
     label = perp_pool_printf(&results->pool, "%s%s%s", label, label[0] ? " " : "",
@@ -608,32 +610,33 @@ int perp_results_variants(const perp_ctx *ctx, perp_results *results, perp_varia
   const perp_scope scope = perp_results_scope(ctx, results, false);
   perp_variant *list = perp_pool_alloc(&results->pool, (size_t)results->plan.n + 1, sizeof *list);
   perp_names labels = { 0 };
-  for (int i = 0; i < results->plan.n; i++) {
+  for (int row = 0; row < results->plan.n; row++) {
     int known = labels.n,
-        v = perp_names_index(&results->pool, &labels, variant_label(results, i), -1);
+        v = perp_names_index(&results->pool, &labels, variant_label(results, row), -1);
     if (v == known) {
       list[v].label = labels.text[v];
       list[v].cell = perp_pool_alloc(&results->pool, (size_t)study->n_published, sizeof(int));
       for (int k = 0; k < study->n_published; k++) list[v].cell[k] = -1;
     }
-    for (int k = 0; k < study->n_published; k++) {
-      const perp_published *figure = &study->published[k];
-      int *cell = &list[v].cell[k];
-      if (!perp_expr_true(figure->where, &scope, i) ||
-          (figure->conditions != NULL && !perp_expr_true(figure->conditions, &scope, i)))
+    for (int published = 0; published < study->n_published; published++) {
+      const perp_published *figure = &study->published[published];
+      int *cell = &list[v].cell[published];
+      if (!perp_expr_true(figure->where, &scope, row) ||
+          (figure->conditions != NULL && !perp_expr_true(figure->conditions, &scope, row)))
         continue;
       /* several cells match: the worst one stands for the variant */
       double before = *cell < 0 ? 0 : results_decades_off(results, *cell, figure);
-      if (*cell < 0 || (!isnan(before) && !(results_decades_off(results, i, figure) <= before)))
-        *cell = i;
+      if (*cell < 0 || (!isnan(before) && !(results_decades_off(results, row, figure) <= before)))
+        *cell = row;
     }
   }
   int kept = 0; /* variants that no figure is about say nothing */
   for (int v = 0; v < labels.n; v++) {
     int covered = 0;
-    for (int k = 0; k < study->n_published; k++) {
-      if (list[v].cell[k] < 0) continue;
-      double miss = results_decades_off(results, list[v].cell[k], &study->published[k]);
+    for (int published = 0; published < study->n_published; published++) {
+      if (list[v].cell[published] < 0) continue;
+      double miss = results_decades_off(results, list[v].cell[published],
+                                        &study->published[published]);
       list[v].mismatch += miss < failed_counts ? miss : failed_counts;
       covered++;
     }

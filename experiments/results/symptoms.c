@@ -43,11 +43,11 @@ static bool symptoms_worse(const perp_symptom_entry *a, const perp_symptom_entry
 }
 
 /* Do two cells differ in their scene alone? */
-static bool symptoms_pair(const perp_results *results, int a, int b)
+static bool symptoms_pair(const perp_results *results, int cell, int b)
 {
   const int scene = perp_kind_param(results->study->kind, "scene");
   for (int param = 0; param < results->study->n_params; param++)
-    if (param != scene && strcmp(results->plan.cells[a].value[param].text,
+    if (param != scene && strcmp(results->plan.cells[cell].value[param].text,
                                  results->plan.cells[b].value[param].text) != 0)
       return false;
   return true;
@@ -106,7 +106,7 @@ static perp_symptom_entry symptoms_entry(const perp_results *results, const perp
 static bool *symptoms_true(perp_results *results, const perp_scope *scope, const perp_expr *where)
 {
   bool *holds = perp_pool_alloc(&results->pool, (size_t)results->plan.n + 1, sizeof *holds);
-  for (int c = 0; c < results->plan.n; c++) holds[c] = perp_expr_true(where, scope, c);
+  for (int row = 0; row < results->plan.n; row++) holds[row] = perp_expr_true(where, scope, row);
   return holds;
 }
 
@@ -121,13 +121,13 @@ const perp_symptom_entry *perp_results_symptoms(const perp_ctx *ctx, perp_result
   bool **column = perp_pool_alloc(&results->pool, (size_t)m + 1, sizeof *column);
   for (int k = 0; k < m; k++)
     column[k] = symptoms_true(results, &scope, study->symptom_columns[k].where);
-  for (int i = 0; i < n; i++) {
-    const bool *row = symptoms_true(results, &scope, study->symptoms[i].where);
+  for (int symptom = 0; symptom < n; symptom++) {
+    const bool *row = symptoms_true(results, &scope, study->symptoms[symptom].where);
     for (int k = 0; k < m; k++) {
       int count = 0;
       for (int c = 0; c < results->plan.n; c++)
         if (row[c] && column[k][c]) cells[count++] = c;
-      list[i * m + k] = symptoms_entry(results, &study->symptoms[i], cells, count);
+      list[symptom * m + k] = symptoms_entry(results, &study->symptoms[symptom], cells, count);
     }
   }
   return list;

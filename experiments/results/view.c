@@ -58,8 +58,8 @@ const char *perp_view_name(perp_pool *pool, const perp_view *view, int cell, int
 static bool view_varies(const perp_view *view, int param)
 {
   const char *first = "";
-  for (int r = 0; param >= 0 && r < view->results->plan.n; r++) {
-    const char *text = perp_view_text(view, r, param);
+  for (int cell = 0; param >= 0 && cell < view->results->plan.n; cell++) {
+    const char *text = perp_view_text(view, cell, param);
     if (first[0] == '\0')
       first = text;
     else if (text[0] != '\0' && strcmp(text, first) != 0)
@@ -82,12 +82,12 @@ static bool scene_abscissa(const perp_ctx *ctx, perp_pool *pool, perp_view *view
        !found && same_scene && option != NULL && option->type != PERP_OPT_END; option++) {
     if (option->type != PERP_OPT_INT && option->type != PERP_OPT_REAL) continue;
     double least = HUGE_VAL, most = -HUGE_VAL;
-    for (int r = 0; r < n && same_scene; r++) {
+    for (int cell = 0; cell < n && same_scene; cell++) {
       char text[64];
-      same_scene = perp_option_text(ctx, PERP_KIND_scene, perp_view_text(view, r, column),
-                                    option->key, text, sizeof text, &view->x[r]) == option;
-      least = fmin(least, view->x[r]);
-      most = fmax(most, view->x[r]);
+      same_scene = perp_option_text(ctx, PERP_KIND_scene, perp_view_text(view, cell, column),
+                                    option->key, text, sizeof text, &view->x[cell]) == option;
+      least = fmin(least, view->x[cell]);
+      most = fmax(most, view->x[cell]);
     }
     found = same_scene && most > least;
     if (found)
@@ -117,10 +117,10 @@ static double view_tol(const perp_view *view, int cell)
 static void tolerance_abscissa(perp_view *view)
 {
   double least = HUGE_VAL, most = 0;
-  for (int r = 0; r < view->results->plan.n; r++) {
-    view->x[r] = view_tol(view, r);
-    if (view->x[r] > 0) least = fmin(least, view->x[r]);
-    most = fmax(most, view->x[r]);
+  for (int cell = 0; cell < view->results->plan.n; cell++) {
+    view->x[cell] = view_tol(view, cell);
+    if (view->x[cell] > 0) least = fmin(least, view->x[cell]);
+    most = fmax(most, view->x[cell]);
   }
   if (most > least) view->x_name = "tol";
 }
@@ -144,8 +144,8 @@ static bool view_of_perp(const perp_view *view, int a)
   const perp_cell_kind *kind = view->results->study->kind;
   if (view->subject < 0 || kind->params[view->axis[view->subject]].plugin != PERP_KIND_engine)
     return false;
-  for (int r = 0; r < view->results->plan.n; r++)
-    if (perp_view_text(view, r, view->axis[a])[0] == '\0') return true;
+  for (int cell = 0; cell < view->results->plan.n; cell++)
+    if (perp_view_text(view, cell, view->axis[a])[0] == '\0') return true;
   return false;
 }
 
@@ -173,9 +173,9 @@ static void view_group(perp_pool *pool, perp_view *view)
   perp_names subjects = { 0 }, both = { 0 };
   view->group = perp_pool_alloc(pool, (size_t)n + 1, sizeof *view->group);
   view->group_of = perp_pool_alloc(pool, (size_t)n + 1, sizeof *view->group_of);
-  for (int r = 0; r < n; r++) {
+  for (int cell = 0; cell < n; cell++) {
     const char *others, *label;
-    view_labels(pool, view, of_perp, r, &label, &others);
+    view_labels(pool, view, of_perp, cell, &label, &others);
     const int facet = perp_names_index(pool, &view->facet, others, -1);
     const int colour = perp_names_index(pool, &subjects, label, -1);
     const char *key = perp_pool_printf(pool, "%d %d", facet, colour);
@@ -184,7 +184,7 @@ static void view_group(perp_pool *pool, perp_view *view)
       view->group[view->n_groups++] = (perp_group){ .label = label,
                                                     .facet = facet,
                                                     .colour = colour };
-    view->group_of[r] = g;
+    view->group_of[cell] = g;
     view->group[g].n++;
   }
   view->first = perp_pool_alloc(pool, (size_t)view->facet.n + 2, sizeof *view->first);
@@ -215,18 +215,19 @@ void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *r
   *view = (perp_view){ .results = results, .subject = -1 };
   view->x = perp_pool_alloc(pool, (size_t)n + 1, sizeof *view->x);
   view->order = perp_pool_alloc(pool, (size_t)n + 1, sizeof *view->order);
-  int h = perp_kind_param(kind, "h");
+  int param = perp_kind_param(kind, "h");
   bool sizes = false;
-  if (view_varies(view, h)) {
+  if (view_varies(view, param)) {
     view->x_name = "h [s]";
-    for (int r = 0; r < n; r++) view->x[r] = results->plan.cells[r].value[h].number;
+    for (int cell = 0; cell < n; cell++)
+      view->x[cell] = results->plan.cells[cell].value[param].number;
   } else {
     sizes = scene_abscissa(ctx, pool, view);
     if (!sizes) tolerance_abscissa(view);
   }
-  for (int r = 0; r < n; r++) {
-    const double tol = view_tol(view, r);
-    view->order[r] = tol == 0 || sizes ? view->x[r] : tol;
+  for (int cell = 0; cell < n; cell++) {
+    const double tol = view_tol(view, cell);
+    view->order[cell] = tol == 0 || sizes ? view->x[cell] : tol;
   }
 
   /* `stab` is asked about first: it comes last */

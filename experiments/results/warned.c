@@ -7,9 +7,10 @@
 const char **perp_results_warnings(const perp_results *results, perp_pool *pool, perp_tally *tally)
 {
   *tally = (perp_tally){ 0 };
-  for (int i = 0; i < results->plan.n; i++)
-    for (int warning = 0; warning < results->record[i].n_warnings; warning++)
-      perp_tally_add(tally, perp_tally_alike(pool, results->record[i].warning[warning]), i);
+  for (int record = 0; record < results->plan.n; record++)
+    for (int warning = 0; warning < results->record[record].n_warnings; warning++)
+      perp_tally_add(tally, perp_tally_alike(pool, results->record[record].warning[warning]),
+                     record);
   perp_tally_sort(tally);
   const char **text = perp_pool_alloc(pool, (size_t)tally->n + 1, sizeof *text);
   for (int k = 0; k < tally->n; k++) {
@@ -30,9 +31,9 @@ bool perp_results_compared(const perp_results *results, const char *metric, doub
             count = name != NULL ? perp_results_metric(results, name) : -1;
   *least = HUGE_VAL;
   *most = 0;
-  for (int i = 0; count >= 0 && m >= 0 && i < results->plan.n; i++) {
-    const double of = perp_results_value(results, i, count);
-    if (isnan(of) || isnan(perp_results_value(results, i, m))) continue;
+  for (int cell = 0; count >= 0 && m >= 0 && cell < results->plan.n; cell++) {
+    const double of = perp_results_value(results, cell, count);
+    if (isnan(of) || isnan(perp_results_value(results, cell, m))) continue;
     *least = fmin(*least, of);
     *most = fmax(*most, of);
   }

@@ -23,7 +23,7 @@ enum { PARTS = sizeof parts / sizeof *parts };
 perp_status perp_folder_make(perp_ctx *ctx, const char *dir)
 {
   PERP_TRY(perp_make_dirs(ctx, dir));
-  for (int i = 0; i < PARTS - 1; i++) PERP_TRY(perp_make_part(ctx, dir, parts[i].dir));
+  for (int part = 0; part < PARTS - 1; part++) PERP_TRY(perp_make_part(ctx, dir, parts[part].dir));
   return PERP_OK;
 }
 
@@ -40,9 +40,9 @@ perp_status perp_folder_lock(perp_ctx *ctx, const char *dir, bool shared, int *f
 
 void perp_folder_forget(const char *dir)
 {
-  for (int i = 0; i < PARTS; i++) {
-    char *path = perp_xprintf("%s/%s", dir, parts[i].dir);
-    perp_remove_files(path, parts[i].suffix);
+  for (int part = 0; part < PARTS; part++) {
+    char *path = perp_xprintf("%s/%s", dir, parts[part].dir);
+    perp_remove_files(path, parts[part].suffix);
     free(path);
   }
 }

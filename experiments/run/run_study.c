@@ -223,13 +223,13 @@ static int select_cells(struct run *job)
   bool divided = false;
   scope.scope.divided = &divided;
   int n = 0;
-  for (int i = 0; i < job->plan.n; i++) {
-    job->of[i].selected = (job->select[0] == NULL ||
-                           perp_expr_true(job->select[0], &scope.scope, i)) &&
-                          (job->select[1] == NULL ||
-                           !perp_expr_true(job->select[1], &scope.scope, i)) &&
-                          in_shard(job->o->shard, &job->plan.cells[i], i);
-    n += job->of[i].selected;
+  for (int row = 0; row < job->plan.n; row++) {
+    job->of[row].selected = (job->select[0] == NULL ||
+                             perp_expr_true(job->select[0], &scope.scope, row)) &&
+                            (job->select[1] == NULL ||
+                             !perp_expr_true(job->select[1], &scope.scope, row)) &&
+                            in_shard(job->o->shard, &job->plan.cells[row], row);
+    n += job->of[row].selected;
   }
   if (divided) perp_say("warning: --only or --skip divides by 0 for some runs");
   return n;
@@ -263,16 +263,17 @@ static void add_rounds(struct run *job, struct todo *todo)
   for (int i = 0; i < n; i++) order[i] = i;
   perp_rng *rng = job->study->measure.interleaved ? run_rng(job->study->seed) : NULL;
   if (rng != NULL)
-    for (int k = 0; k < repeats; k++) {
+    for (int repeat = 0; repeat < repeats; repeat++) {
       perp_rng_shuffle(rng, order, n);
       for (int i = 0; i < n; i++) {
         int cell = order[i];
-        if (has_rounds(job, cell) && job->of[cell].rounds <= k) add_todo(job, todo, cell, true);
+        if (has_rounds(job, cell) && job->of[cell].rounds <= repeat)
+          add_todo(job, todo, cell, true);
       }
     }
   else
     for (int i = 0; i < n; i++)
-      for (int k = job->of[i].rounds; k < repeats; k++)
+      for (int repeat = job->of[i].rounds; repeat < repeats; repeat++)
         if (has_rounds(job, i)) add_todo(job, todo, i, true);
   perp_rng_destroy(rng);
 }
@@ -284,13 +285,13 @@ static perp_status skip_refused(struct run *job, struct todo *todo)
   perp_trial trial;
   static perp_outcome outcome;
   bool *wanted = perp_pool_alloc(&job->plan.pool, (size_t)job->plan.n, sizeof *wanted);
-  for (int i = 0; i < todo->n; i++) wanted[todo->item[i].cell] = true;
+  for (int item = 0; item < todo->n; item++) wanted[todo->item[item].cell] = true;
   PERP_TRY(perp_trial_make(job->ctx, job->study, &job->plan, wanted, job->o->jobs, job->o->progress,
                            &trial));
   if (!job->o->quiet) perp_trial_warn(&trial, job->study, &job->plan);
   int n = 0;
-  for (int i = 0; i < todo->n; i++) {
-    const int cell = todo->item[i].cell;
+  for (int item = 0; item < todo->n; item++) {
+    const int cell = todo->item[item].cell;
     const bool refused = trial.verdict[cell] == PERP_TRIAL_REFUSED;
     if (!refused) todo->item[n++].cell = cell; /* there are no timing rounds among them yet */
     if (!refused) continue;
@@ -308,9 +309,9 @@ static void say_plan(const struct run *job, const perp_results *before, int sele
                      int retried, int rebuilt)
 {
   int finished = 0, interrupted = 0;
-  for (int i = 0; i < job->plan.n; i++) {
-    finished += job->of[i].selected && before->record[i].attempt > 0;
-    interrupted += job->of[i].selected && before->record[i].interrupted;
+  for (int record = 0; record < job->plan.n; record++) {
+    finished += job->of[record].selected && before->record[record].attempt > 0;
+    interrupted += job->of[record].selected && before->record[record].interrupted;
   }
   finished -= retried + rebuilt;
   perp_text text = { 0 };
@@ -342,9 +343,9 @@ static void mix(const struct run *job, struct todo *todo)
   if (todo->n < 2) return;
   perp_rng *rng = run_rng(job->study->seed);
   int *order = perp_xalloc((size_t)todo->n, sizeof *order);
-  for (int i = 0; i < todo->n; i++) order[i] = todo->item[i].cell;
+  for (int item = 0; item < todo->n; item++) order[item] = todo->item[item].cell;
   perp_rng_shuffle(rng, order, todo->n);
-  for (int i = 0; i < todo->n; i++) todo->item[i].cell = order[i];
+  for (int item = 0; item < todo->n; item++) todo->item[item].cell = order[item];
   free(order);
   perp_rng_destroy(rng);
 }
@@ -352,8 +353,8 @@ static void mix(const struct run *job, struct todo *todo)
 static void do_phase(struct run *job, struct todo *todo, const char *name)
 {
   double work = 0;
-  for (int i = 0; i < todo->n; i++)
-    work += perp_cell_work(job->study, &job->plan.cells[todo->item[i].cell]);
+  for (int item = 0; item < todo->n; item++)
+    work += perp_cell_work(job->study, &job->plan.cells[todo->item[item].cell]);
   if (todo->n > 0 && !job->o->quiet && name != NULL) perp_say("%s", name);
   perp_progress_begin(&job->progress, job->o->progress, name != NULL ? name : "cells", todo->n,
                       work, job->o->jobs);
@@ -400,12 +401,12 @@ static int exit_status(const struct run *job, const perp_results *after)
 {
   if (job->failed) return PERP_EXIT_INTERNAL;
   int missing = 0, ok = 0, infra = 0, ran = 0;
-  for (int i = 0; i < job->plan.n; i++) {
-    if (!job->of[i].selected) continue;
-    perp_cell_status s = after != NULL ? after->record[i].status : job->status[i];
-    const int rounds = after != NULL ? after->record[i].rounds : job->of[i].rounds;
+  for (int record = 0; record < job->plan.n; record++) {
+    if (!job->of[record].selected) continue;
+    perp_cell_status s = after != NULL ? after->record[record].status : job->status[record];
+    const int rounds = after != NULL ? after->record[record].rounds : job->of[record].rounds;
     missing += s == PERP_CELL_PLANNED;
-    ok += after != NULL ? perp_results_counts(after, i) || s == PERP_CELL_SEVERAL
+    ok += after != NULL ? perp_results_counts(after, record) || s == PERP_CELL_SEVERAL
                         : perp_cell_whole(s);
     infra += perp_cell_infrastructure(s);
     ran++;
@@ -472,8 +473,8 @@ static perp_status write_plan(struct run *job, const perp_cell_kind *const *kind
 static perp_status same_plan(const struct run *job, const perp_results *before)
 {
   bool same = before->plan.n == job->plan.n;
-  for (int i = 0; same && i < job->plan.n; i++)
-    same = strcmp(before->plan.cells[i].id, job->plan.cells[i].id) == 0;
+  for (int cell = 0; same && cell < job->plan.n; cell++)
+    same = strcmp(before->plan.cells[cell].id, job->plan.cells[cell].id) == 0;
   return same
              ? PERP_OK
              : PERP_FAIL(job->ctx, PERP_ERR_FORMAT,
@@ -487,8 +488,8 @@ static double run_shown_step(const struct run *job, int h)
 {
   double step[STEPS];
   int n = 0;
-  for (int i = 0; i < job->plan.n && h >= 0 && n < STEPS; i++) {
-    const double v = job->plan.cells[i].value[h].number;
+  for (int cell = 0; cell < job->plan.n && h >= 0 && n < STEPS; cell++) {
+    const double v = job->plan.cells[cell].value[h].number;
     bool known = !(v > 0);
     for (int k = 0; k < n && !known; k++) known = step[k] == v;
     if (v == 1e-3) return v;
@@ -506,17 +507,17 @@ static void run_recorded(struct run *job)
   const double step = run_shown_step(job, h);
   int candidates = 0, seen = 0;
   for (int pass = 0; pass < 2; pass++)
-    for (int i = 0; i < job->plan.n; i++) {
-      const double own = h >= 0 ? job->plan.cells[i].value[h].number : 0;
+    for (int cell = 0; cell < job->plan.n; cell++) {
+      const double own = h >= 0 ? job->plan.cells[cell].value[h].number : 0;
       if (job->study->metrics.series) {
-        job->of[i].recorded = true;
+        job->of[cell].recorded = true;
       } else if (own == step || !(own > 0)) {
         const int64_t k = seen;
         candidates += pass == 0;
         seen += pass;
         if (pass == 1)
-          job->of[i].recorded = candidates <= RECORDED ||
-                                k * RECORDED / candidates != (k + 1) * RECORDED / candidates;
+          job->of[cell].recorded = candidates <= RECORDED ||
+                                   k * RECORDED / candidates != (k + 1) * RECORDED / candidates;
       }
     }
 }
@@ -538,34 +539,35 @@ static perp_status run_prepare(struct run *job, const perp_cell_kind *const *kin
   perp_pool *pool = &job->plan.pool;
   job->of = perp_pool_alloc(pool, (size_t)n, sizeof *job->of);
   job->status = perp_pool_alloc(pool, (size_t)n, sizeof *job->status);
-  for (int i = 0; i < n; i++) {
-    const char *dir = job->o->dir, *id = job->plan.cells[i].id;
-    const perp_record *record = &before.record[i];
-    job->of[i] = (struct cell_state){ .log = perp_pool_printf(pool, "%s/log/%s.err", dir, id),
-                                      .series = perp_pool_printf(pool, "%s/series/%s.csv", dir, id),
-                                      .replay = perp_pool_printf(pool, "%s/replay/%s.json", dir,
-                                                                 id),
-                                      .attempt = record->attempt,
-                                      .rounds = record->rounds };
-    job->status[i] = record->attempt > 0 ? record->status : PERP_CELL_PLANNED;
+  for (int cell = 0; cell < n; cell++) {
+    const char *dir = job->o->dir, *id = job->plan.cells[cell].id;
+    const perp_record *record = &before.record[cell];
+    job->of[cell] = (struct cell_state){
+      .log = perp_pool_printf(pool, "%s/log/%s.err", dir, id),
+      .series = perp_pool_printf(pool, "%s/series/%s.csv", dir, id),
+      .replay = perp_pool_printf(pool, "%s/replay/%s.json", dir, id),
+      .attempt = record->attempt,
+      .rounds = record->rounds
+    };
+    job->status[cell] = record->attempt > 0 ? record->status : PERP_CELL_PLANNED;
   }
   *selected = select_cells(job);
   run_recorded(job);
-  for (int i = 0; i < n; i++) {
-    if (!job->of[i].selected) continue;
+  for (int cell = 0; cell < n; cell++) {
+    if (!job->of[cell].selected) continue;
     char code[17];
-    perp_plugin_code(job->ctx, job->study, &job->plan.cells[i], code);
-    job->of[i].outside = code[0] != '\0';
-    const bool done = job->status[i] != PERP_CELL_PLANNED;
-    const bool changed = done && strcmp(code, before.record[i].code) != 0;
-    if (done && !changed && !job->o->retry[job->status[i]]) continue;
+    perp_plugin_code(job->ctx, job->study, &job->plan.cells[cell], code);
+    job->of[cell].outside = code[0] != '\0';
+    const bool done = job->status[cell] != PERP_CELL_PLANNED;
+    const bool changed = done && strcmp(code, before.record[cell].code) != 0;
+    if (done && !changed && !job->o->retry[job->status[cell]]) continue;
     if (done) {
       *(changed ? &rebuilt : &retried) += 1;
-      job->status[i] = PERP_CELL_PLANNED;
-      job->of[i].rounds = 0;
+      job->status[cell] = PERP_CELL_PLANNED;
+      job->of[cell].rounds = 0;
     }
-    job->of[i].attempt++;
-    add_todo(job, todo, i, false);
+    job->of[cell].attempt++;
+    add_todo(job, todo, cell, false);
   }
   if (!job->o->quiet) say_plan(job, &before, *selected, todo->n, retried, rebuilt);
   perp_results_free(&before);

@@ -137,8 +137,8 @@ void perp_trial_free(perp_trial *trial)
 perp_tally perp_trial_reasons(const perp_trial *trial, perp_trial_verdict verdict)
 {
   perp_tally reasons = { 0 };
-  for (int i = 0; i < trial->n; i++)
-    if (trial->verdict[i] == verdict) perp_tally_add(&reasons, trial->why[i], i);
+  for (int thing = 0; thing < trial->n; thing++)
+    if (trial->verdict[thing] == verdict) perp_tally_add(&reasons, trial->why[thing], thing);
   perp_tally_sort(&reasons);
   return reasons;
 }

@@ -180,9 +180,9 @@ static void initial_entry(perp_scene_reader *reader, const perp_node *entry, voi
     PERP_SCENE_WRONG(reader, entry, "'body' is missing here");
     return;
   }
-  const int i = perp_named_find(reader, &reader->bodies, "body", false, who);
-  if (i < 0 || !bodies_state(reader, entry, &reader->body[i])) return;
-  perp_keys_read(reader, entry, "initial", initial_keys, &reader->body[i]);
+  const int body = perp_named_find(reader, &reader->bodies, "body", false, who);
+  if (body < 0 || !bodies_state(reader, entry, &reader->body[body])) return;
+  perp_keys_read(reader, entry, "initial", initial_keys, &reader->body[body]);
 }
 
 void perp_scene_read_bodies(perp_scene_reader *reader)
@@ -196,9 +196,9 @@ void perp_scene_read_bodies(perp_scene_reader *reader)
 
 void perp_scene_add_bodies(perp_scene_reader *reader, perp_model *model)
 {
-  for (int i = 0; i < reader->bodies.n; i++)
-    if (perp_model_add_body(reader->ctx, model, &reader->body[i].def, NULL) != PERP_OK) {
-      perp_scene_refused(reader, reader->body[i].at);
+  for (int body = 0; body < reader->bodies.n; body++)
+    if (perp_model_add_body(reader->ctx, model, &reader->body[body].def, NULL) != PERP_OK) {
+      perp_scene_refused(reader, reader->body[body].at);
       return;
     }
 }

@@ -103,11 +103,11 @@ static bool build_head(perp_scene_reader *reader, int *friction)
     const char *key;
     double value;
   } checks[] = { { "t_end", head.t_end }, { "h", head.h }, { "size", head.size } };
-  for (int i = 0; i < 3; i++)
-    if (perp_tree_get(node, checks[i].key) != NULL &&
-        (!(checks[i].value > 0) || isinf(checks[i].value))) {
-      PERP_SCENE_WRONG(reader, perp_tree_get(node, checks[i].key), "%s must be positive: got %g",
-                       checks[i].key, checks[i].value);
+  for (int check = 0; check < 3; check++)
+    if (perp_tree_get(node, checks[check].key) != NULL &&
+        (!(checks[check].value > 0) || isinf(checks[check].value))) {
+      PERP_SCENE_WRONG(reader, perp_tree_get(node, checks[check].key),
+                       "%s must be positive: got %g", checks[check].key, checks[check].value);
       return false;
     }
   if (head.h > head.t_end) {

@@ -84,8 +84,8 @@ bool perp_scene_chain_read(perp_scene_reader *reader, const perp_node *entry, pe
       return false;
     }
   def->n_axes = axes->n;
-  for (int i = 0; i < axes->n; i++)
-    if (!chains_axis(reader, axes->item[i], def->a, &def->axes[i])) return false;
+  for (int axis = 0; axis < axes->n; axis++)
+    if (!chains_axis(reader, axes->item[axis], def->a, &def->axes[axis])) return false;
   return true;
 }
 

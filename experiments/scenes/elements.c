@@ -121,11 +121,11 @@ bool perp_scene_element_option(perp_scene_reader *reader, const char *key, const
                                const perp_desc *desc, void *opts)
 {
   int length;
-  for (int i = 0; desc->opts != NULL && desc->opts[i].type != PERP_OPT_END; i++) {
-    if (strcmp(desc->opts[i].key, key) == 0)
-      return elements_set(reader, node, desc, &desc->opts[i], opts);
-    if (!elements_vector(desc->opts, i, &length) || (int)strlen(key) != length ||
-        strncmp(desc->opts[i].key, key, (size_t)length) != 0)
+  for (int opt = 0; desc->opts != NULL && desc->opts[opt].type != PERP_OPT_END; opt++) {
+    if (strcmp(desc->opts[opt].key, key) == 0)
+      return elements_set(reader, node, desc, &desc->opts[opt], opts);
+    if (!elements_vector(desc->opts, opt, &length) || (int)strlen(key) != length ||
+        strncmp(desc->opts[opt].key, key, (size_t)length) != 0)
       continue;
     if (node->type != PERP_NODE_LIST || node->n > 3 || node->n < (reader->dim == 2 ? 2 : 3)) {
       PERP_SCENE_WRONG(reader, node, "a list of %d numbers is needed here",
@@ -133,7 +133,7 @@ bool perp_scene_element_option(perp_scene_reader *reader, const char *key, const
       return false;
     }
     for (int k = 0; k < node->n; k++)
-      if (!elements_set(reader, node->item[k], desc, &desc->opts[i + k], opts)) return false;
+      if (!elements_set(reader, node->item[k], desc, &desc->opts[opt + k], opts)) return false;
     return true;
   }
   return true;

@@ -367,10 +367,10 @@ static void export_rows(FILE *out, const perp_model *model, const perp_joint_def
   while (n > 0 && memcmp(&def->row[n - 1], &dflt, sizeof dflt) == 0) n--;
   if (n == 0) return;
   fputs(", rows: [", out);
-  for (int k = 0; k < n; k++) {
-    fputs(k > 0 ? ", { softness: " : "{ softness: ", out);
-    export_number(out, def->row[k].softness);
-    perp_row_soft rest = def->row[k];
+  for (int row = 0; row < n; row++) {
+    fputs(row > 0 ? ", { softness: " : "{ softness: ", out);
+    export_number(out, def->row[row].softness);
+    perp_row_soft rest = def->row[row];
     rest.softness = 0;
     export_keys(out, model, perp_scene_row_keys, &rest, &dflt, none);
     fputs(" }", out);
@@ -585,9 +585,10 @@ perp_status perp_scene_export(perp_ctx *ctx, const perp_desc *desc, const perp_s
                      "scene %s has a controller that follows a motion: export it without the "
                      "controller (by: none)",
                      desc->name);
-  for (int i = 1; i <= perp_model_signals(scene->model); i++)
-    if (perp_signal_definition(perp_model_signal(scene->model, i))->kind == PERP_SIGNAL_FUNCTION &&
-        perp_signal_definition(perp_model_signal(scene->model, i))->text == NULL)
+  for (int signal = 1; signal <= perp_model_signals(scene->model); signal++)
+    if (perp_signal_definition(perp_model_signal(scene->model, signal))->kind ==
+            PERP_SIGNAL_FUNCTION &&
+        perp_signal_definition(perp_model_signal(scene->model, signal))->text == NULL)
       return PERP_FAIL(
           ctx, PERP_ERR_UNSUPPORTED,
           "scene %s has a signal that is a function of C: a scene file cannot describe it",

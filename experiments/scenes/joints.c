@@ -63,8 +63,8 @@ static bool joints_rows(perp_scene_reader *reader, const perp_node *rows, perp_j
     PERP_SCENE_WRONG(reader, rows, "rows must be a list of at most %d maps", PERP_JOINT_ROWS);
     return false;
   }
-  for (int i = 0; i < rows->n; i++)
-    if (!perp_keys_read(reader, rows->item[i], "a row", perp_scene_row_keys, &def->row[i]))
+  for (int row = 0; row < rows->n; row++)
+    if (!perp_keys_read(reader, rows->item[row], "a row", perp_scene_row_keys, &def->row[row]))
       return false;
   return true;
 }
@@ -89,7 +89,7 @@ static bool joints_curve(perp_scene_reader *reader, const perp_node *node, perp_
 
 /* `at` and `axis` of the world, for both bodies. */
 static bool joints_in_world(perp_scene_reader *reader, const perp_node *entry, const char *key,
-                            const char *of_a, const char *of_b, bool place, int a, int b,
+                            const char *of_a, const char *of_b, bool place, int body, int b,
                             double *in_a, double *in_b)
 {
   const perp_node *node = perp_tree_get(entry, key);
@@ -103,7 +103,7 @@ static bool joints_in_world(perp_scene_reader *reader, const perp_node *entry, c
     return false;
   }
   if (!perp_keys_spatial(reader, node, place ? "m" : "", p)) return false;
-  perp_scene_local(reader, a, place, p, in_a);
+  perp_scene_local(reader, body, place, p, in_a);
   perp_scene_local(reader, b, place, p, in_b);
   return true;
 }

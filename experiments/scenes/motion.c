@@ -103,8 +103,8 @@ static perp_status motion_state(void *user, perp_ctx *ctx, double t, double *q, 
   const int nqb = motion->dim == 3 ? 7 : 3, nvb = motion->dim == 3 ? 6 : 3;
   memcpy(q, motion->q0, (size_t)(motion->bodies * nqb) * sizeof *q);
   memcpy(v, motion->v0, (size_t)(motion->bodies * nvb) * sizeof *v);
-  for (int i = 0; i < motion->n; i++) {
-    struct mover *one = &motion->mover[i];
+  for (int mover = 0; mover < motion->n; mover++) {
+    struct mover *one = &motion->mover[mover];
     double x;
     if (!motion_at(motion, one, t, ctx)) return PERP_ERR_ARG;
     for (int k = 0; k < perp_coordinates(motion->dim); k++) {

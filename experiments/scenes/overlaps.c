@@ -33,14 +33,14 @@ perp_status perp_overlaps_tell(perp_ctx *ctx, const perp_model *model, perp_over
 {
   char text[SENTENCE], name_a[NAME], name_b[NAME], length[NAME];
   perp_start_overlap *list;
-  int n, a, b;
+  int n, body, b;
   double depth;
-  for (int i = 0; perp_model_no_contact_of(model, i, &a, &b, &depth); i++) {
+  for (int i = 0; perp_model_no_contact_of(model, i, &body, &b, &depth); i++) {
     if (!(depth > 0)) continue;
     overlaps_length(depth, length);
     snprintf(text, sizeof text,
              "shapes of %s and %s overlap by %s as drawn: they do not collide with each other",
-             overlaps_name(model, a, name_a), overlaps_name(model, b, name_b), length);
+             overlaps_name(model, body, name_a), overlaps_name(model, b, name_b), length);
     tell(user, true, text);
   }
   PERP_TRY(perp_start_overlaps(ctx, model, &list, &n));

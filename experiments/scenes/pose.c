@@ -150,10 +150,10 @@ static void pose_joint(perp_scene_reader *reader, struct poser *poser, const per
 {
   static const double still[3] = { 0 };
   const perp_node *who = perp_tree_get(entry, "joint");
-  const int i = perp_named_find(reader, &poser->named, "joint", false, who);
-  if (i < 0) return;
-  const perp_joint_def *def = &poser->link[i].def;
-  const perp_joint_kind kind = poser->link[i].kind < 0 ? PERP_JOINT_PLUGIN : def->kind;
+  const int link = perp_named_find(reader, &poser->named, "joint", false, who);
+  if (link < 0) return;
+  const perp_joint_def *def = &poser->link[link].def;
+  const perp_joint_kind kind = poser->link[link].kind < 0 ? PERP_JOINT_PLUGIN : def->kind;
   const bool ball = kind == PERP_JOINT_BALL && reader->dim == 3,
              crossed = kind == PERP_JOINT_UNIVERSAL;
   if (!ball && !crossed && kind != PERP_JOINT_HINGE && kind != PERP_JOINT_BALL) {
@@ -171,7 +171,7 @@ static void pose_joint(perp_scene_reader *reader, struct poser *poser, const per
                      "a pose rotates body b of a joint, but body b of this joint is the world");
     return;
   }
-  const int n = pose_carry(reader, poser, def->b, i);
+  const int n = pose_carry(reader, poser, def->b, link);
   if (def->a != PERP_WORLD && poser->carried[def->a]) {
     PERP_SCENE_WRONG(reader, who, "this joint is part of a closed loop, which a pose would open");
     return;
@@ -194,9 +194,9 @@ static void pose_joint(perp_scene_reader *reader, struct poser *poser, const per
     if (given->a != 0) pose_turn(axis, given->a, quat);
   }
   pose_move(reader, poser, n, point, quat, given->a, still);
-  reader->turned[i][PERP_DRIVE_A] += given->a;
-  reader->turned[i][PERP_DRIVE_B] += given->b;
-  reader->turned[i][PERP_DRIVE_NODE] += given->node;
+  reader->turned[link][PERP_DRIVE_A] += given->a;
+  reader->turned[link][PERP_DRIVE_B] += given->b;
+  reader->turned[link][PERP_DRIVE_NODE] += given->node;
 }
 
 /* A body with all that hangs on it, as one rigid body: velocities too. */
@@ -271,12 +271,12 @@ void perp_scene_read_pose(perp_scene_reader *reader)
                      "a pose in space has no section: dim: 2 needs a pose of its own");
     return;
   }
-  for (int i = 0; i < reader->bodies.n; i++) {
-    perp_body_def *def = &reader->body[i].def;
+  for (int body = 0; body < reader->bodies.n; body++) {
+    perp_body_def *def = &reader->body[body].def;
     const double *q = def->quat;
     const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     for (int k = 0; k < 4; k++) def->quat[k] = length > 0 ? q[k] / length : k == 0;
-    reader->body[i].before = *def;
+    reader->body[body].before = *def;
   }
   reader->posed = true;
   perp_entries(reader, perp_tree_get(reader->root, "joints"), "joints", pose_link, &poser);
@@ -289,13 +289,13 @@ void perp_scene_read_pose(perp_scene_reader *reader)
   poser.next = perp_pool_alloc(reader->pool, (size_t)ends + 1, sizeof *poser.next);
   poser.to = perp_pool_alloc(reader->pool, (size_t)ends + 1, sizeof *poser.to);
   for (int i = 0; i < n; i++) poser.head[i] = -1;
-  for (int e = 0; e < ends; e++) {
-    const struct link *link = &poser.link[e / 2];
-    const int from = e % 2 == 0 ? link->def.a : link->def.b;
-    poser.to[e] = e % 2 == 0 ? link->def.b : link->def.a;
-    if (link->kind < 0 || from == PERP_WORLD || poser.to[e] == PERP_WORLD) continue;
-    poser.next[e] = poser.head[from];
-    poser.head[from] = e;
+  for (int end = 0; end < ends; end++) {
+    const struct link *link = &poser.link[end / 2];
+    const int from = end % 2 == 0 ? link->def.a : link->def.b;
+    poser.to[end] = end % 2 == 0 ? link->def.b : link->def.a;
+    if (link->kind < 0 || from == PERP_WORLD || poser.to[end] == PERP_WORLD) continue;
+    poser.next[end] = poser.head[from];
+    poser.head[from] = end;
   }
   perp_entries(reader, section, "pose", pose_entry, &poser);
 }

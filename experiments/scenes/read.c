@@ -396,14 +396,14 @@ bool perp_scene_file_options(perp_ctx *ctx, perp_diag *diag, perp_scene_file *fi
                      MOST_PARAMETERS);
   file->options = perp_pool_alloc(&file->pool, (size_t)n + 1, sizeof *file->options);
   file->at = perp_pool_alloc(&file->pool, (size_t)n + 1, sizeof *file->at);
-  for (int i = 0; i < n && diag->errors == errors; i++) {
-    perp_opt *opt = &file->options[i];
-    if (!perp_values_add(&names, map->key[i], map->key[i]->text, "",
+  for (int option = 0; option < n && diag->errors == errors; option++) {
+    perp_opt *opt = &file->options[option];
+    if (!perp_values_add(&names, map->key[option], map->key[option]->text, "",
                          (perp_value){ PERP_VALUE_NUMBER, 0, NULL }, NULL) ||
-        !read_parameter(&reader, map->key[i], map->item[i], opt))
+        !read_parameter(&reader, map->key[option], map->item[option], opt))
       break;
-    opt->offset = (size_t)i * sizeof(double);
-    file->at[i] = map->key[i];
+    opt->offset = (size_t)option * sizeof(double);
+    file->at[option] = map->key[option];
   }
   perp_pool_free(&pool);
   file->n_options = n;

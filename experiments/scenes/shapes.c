@@ -172,12 +172,12 @@ void perp_scene_add_shapes(perp_scene_reader *reader, perp_model *model)
 {
   (void)model;
   perp_entries(reader, perp_tree_get(reader->root, "shapes"), "shapes", shapes_entry, NULL);
-  for (int i = 0; i < reader->bodies.n && reader->diag->errors == 0; i++)
-    for (int shape = 0; shape < reader->body[i].n_shapes; shape++) {
-      perp_shape_def *def = &reader->body[i].shape[shape];
-      def->body = i;
-      if (def->name == NULL) def->name = reader->body[i].def.name;
-      if (!shapes_add(reader, def, reader->body[i].shape_at[shape])) return;
+  for (int body = 0; body < reader->bodies.n && reader->diag->errors == 0; body++)
+    for (int shape = 0; shape < reader->body[body].n_shapes; shape++) {
+      perp_shape_def *def = &reader->body[body].shape[shape];
+      def->body = body;
+      if (def->name == NULL) def->name = reader->body[body].def.name;
+      if (!shapes_add(reader, def, reader->body[body].shape_at[shape])) return;
     }
 }
 

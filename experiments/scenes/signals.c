@@ -56,8 +56,8 @@ static void signals_destroy(void *user)
 /* Does a text have t as a word of its own, and does no value hide the time? */
 static bool signals_mentions(const perp_scene_reader *reader, const char *text)
 {
-  for (int i = 0; i < reader->values.n; i++)
-    if (strcmp(reader->values.column[i].name, "t") == 0) return false;
+  for (int column = 0; column < reader->values.n; column++)
+    if (strcmp(reader->values.column[column].name, "t") == 0) return false;
   for (const char *at = text; *at != '\0';) {
     size_t n = 0;
     while (isalnum((unsigned char)at[n]) || at[n] == '_') n++;

@@ -121,8 +121,8 @@ static void surfaces_heights(perp_scene_reader *reader, const perp_node *given,
     perp_entry(reader, given, surfaces_height_entry, list);
     return;
   }
-  for (int j = 0; j < given->n && list->good; j++) {
-    const perp_node *row = given->item[j];
+  for (int line = 0; line < given->n && list->good; line++) {
+    const perp_node *row = given->item[line];
     double h;
     if (row->type != PERP_NODE_LIST) {
       perp_diag_error(reader->diag, row, 0,
@@ -131,7 +131,7 @@ static void surfaces_heights(perp_scene_reader *reader, const perp_node *given,
       list->good = false;
       return;
     }
-    if (!surfaces_row_length(reader, row, j, row->n, list)) return;
+    if (!surfaces_row_length(reader, row, line, row->n, list)) return;
     for (int i = 0; i < row->n && list->good; i++) {
       list->good = perp_values_number(&reader->values, row->item[i], "m", &h);
       if (list->good) surfaces_push(reader, row->item[i], h, list);

@@ -85,8 +85,8 @@ bool perp_values_add(perp_values *values, const perp_node *at, const char *name,
                     "there are more than %d values, which is the limit", MOST_VALUES);
     return false;
   }
-  for (int i = 0; i < values->n; i++)
-    if (strcmp(values->column[i].name, name) == 0) {
+  for (int column = 0; column < values->n; column++)
+    if (strcmp(values->column[column].name, name) == 0) {
       perp_diag_error(values->diag, at, 0, "use another name",
                       "the name of the value '%s' is already used", name);
       return false;
@@ -217,11 +217,11 @@ bool perp_values_true(perp_values *values, const perp_node *node, bool *x)
   if (!values_scalar(values, node, "a condition")) return false;
   *x = strcmp(node->text, "true") == 0;
   if (*x || strcmp(node->text, "false") == 0) return true;
-  for (int i = 0; i < values->n; i++) /* a parameter that is true or false */
-    if (values->value[i].type == PERP_VALUE_TEXT &&
-        strcmp(values->column[i].name, node->text) == 0) {
-      *x = strcmp(values->value[i].text, "true") == 0;
-      if (*x || strcmp(values->value[i].text, "false") == 0) return true;
+  for (int column = 0; column < values->n; column++) /* a parameter that is true or false */
+    if (values->value[column].type == PERP_VALUE_TEXT &&
+        strcmp(values->column[column].name, node->text) == 0) {
+      *x = strcmp(values->value[column].text, "true") == 0;
+      if (*x || strcmp(values->value[column].text, "false") == 0) return true;
     }
   const perp_expr *expr = values_read(values, node, 0, node->text, NULL, true);
   if (expr == NULL) return false;
@@ -262,9 +262,9 @@ bool perp_values_range(perp_values *values, const perp_node *node, double *first
 /* The word of a choice by its name; NULL: it is none. */
 static const char *values_word(const perp_values *values, const char *name)
 {
-  for (int i = values->n - 1; i >= 0; i--)
-    if (strcmp(values->column[i].name, name) == 0)
-      return values->value[i].type == PERP_VALUE_TEXT ? values->value[i].text : NULL;
+  for (int column = values->n - 1; column >= 0; column--)
+    if (strcmp(values->column[column].name, name) == 0)
+      return values->value[column].type == PERP_VALUE_TEXT ? values->value[column].text : NULL;
   return NULL;
 }
 

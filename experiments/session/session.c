@@ -225,8 +225,8 @@ static perp_status session_methods(perp_ctx *ctx, session *work, const char *nam
   PERP_TRY(perp_parts_read(ctx, &request, &work->scene, name, &work->parts, &adaptive));
   PERP_TRY(perp_run_times(ctx, &request, &work->scene, adaptive, &work->face.h, &work->face.t_end));
   perp_parts_write(&work->parts, &named);
-  for (int i = 0; i < PERP_PARTS; i++)
-    snprintf(work->part[i], PERP_SPEC_MAX, "%s", perp_part_used(&named, i));
+  for (int part = 0; part < PERP_PARTS; part++)
+    snprintf(work->part[part], PERP_SPEC_MAX, "%s", perp_part_used(&named, part));
   if (work->scene.model == NULL) {
     if (session_request->pushed || session_request->forced != NULL)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
@@ -510,8 +510,8 @@ bool perp_session_figure(const perp_measure *measure, int i, const char **name, 
 const char *perp_session_part(const perp_session *face, const char *kind)
 {
   const session *work = (const session *)face;
-  for (int i = 0; i < PERP_PARTS; i++)
-    if (strcmp(perp_part_name(i), kind) == 0) return work->part[i];
+  for (int part = 0; part < PERP_PARTS; part++)
+    if (strcmp(perp_part_name(part), kind) == 0) return work->part[part];
   if (strcmp(kind, "truth") == 0) return work->scene.n_truths > 0 ? work->scene.truth[0].what : "";
   return strcmp(kind, "scene") == 0 ? work->name : "";
 }

@@ -46,8 +46,9 @@ static perp_status page_write(session *work, const char *folder, const char *pat
                       perp_reason_name((perp_reason)f->reason), "");
     perp_json_members(&json, "truth %s, events %s", "", "");
     perp_json_open(&json, "parts", '{');
-    for (int k = 0; k < PERP_PARTS; k++)
-      if (work->part[k][0] != '\0') perp_json_text(&json, perp_part_name(k), work->part[k]);
+    for (int part = 0; part < PERP_PARTS; part++)
+      if (work->part[part][0] != '\0')
+        perp_json_text(&json, perp_part_name(part), work->part[part]);
     perp_json_close(&json, '}');
     perp_json_raw(&json, "replay", replay);
     perp_json_close(&json, '}');

@@ -133,8 +133,8 @@ static void log_pairs(perp_force_log *log, const perp_model *model, const perp_c
   for (int i = 0; i < n; i++)
     for (int k = i + 1; k < n; k++) {
       if (!perp_collision_may_touch(collision, i, k)) continue;
-      const int x = perp_model_shape(model, i)->body, y = perp_model_shape(model, k)->body;
-      const int a = x < y ? x : y, b = x < y ? y : x;
+      const int body = perp_model_shape(model, i)->body, y = perp_model_shape(model, k)->body;
+      const int a = body < y ? body : y, b = body < y ? y : body;
       for (int side = 0; side < (single ? 2 : 1); side++) {
         const int first = single ? PERP_ANY_PARTNER : a, second = side == 0 ? b : a;
         if (second < 0 || log_pair_known(log, first, second)) continue;

@@ -86,8 +86,8 @@ static const perp_metric *kind_gradient_metrics(const perp_ctx *ctx, perp_pool *
 static perp_request kind_gradient_request(const perp_cell *cell)
 {
   perp_request request = { .scene = cell->value[P_SCENE].text, .h = cell->value[P_H].number };
-  for (int i = 0; i < PERP_PART_ENGINE; i++)
-    *perp_part_text(&request, i) = cell->value[P_FORMULATION + i].text;
+  for (int part = 0; part < PERP_PART_ENGINE; part++)
+    *perp_part_text(&request, part) = cell->value[P_FORMULATION + part].text;
   return request;
 }
 
@@ -152,15 +152,15 @@ static perp_status kind_gradient_judge(perp_ctx *ctx, const perp_gradient_run *r
   double *at = perp_xalloc(3 * (size_t)rows, sizeof *at), error = 0, kink = 0;
   perp_status status = PERP_OK;
   int one_sided = 0;
-  for (int j = 0; j < run->names.n && status == PERP_OK; j++) {
-    const double *got = columns + (size_t)rows * (size_t)j;
-    const double eps = perp_gradient_run_eps(run->names.wrt[j].kind);
-    const perp_gradient_side side = run->side[j];
+  for (int wrt = 0; wrt < run->names.n && status == PERP_OK; wrt++) {
+    const double *got = columns + (size_t)rows * (size_t)wrt;
+    const double eps = perp_gradient_run_eps(run->names.wrt[wrt].kind);
+    const perp_gradient_side side = run->side[wrt];
     one_sided += side != PERP_GRADIENT_BOTH;
     for (int k = 0; k < 2 && status == PERP_OK; k++)
-      status = perp_gradient_run_richardson(ctx, run, j, eps, k == 0 ? 1 : -1, at + rows * k);
+      status = perp_gradient_run_richardson(ctx, run, wrt, eps, k == 0 ? 1 : -1, at + rows * k);
     if (status == PERP_OK && side == PERP_GRADIENT_BOTH)
-      status = perp_gradient_run_richardson(ctx, run, j, eps, 0, at + 2 * rows);
+      status = perp_gradient_run_richardson(ctx, run, wrt, eps, 0, at + 2 * rows);
     kink = fmax(kink, fmin(perp_gradient_run_off(run, at, at + rows),
                            perp_gradient_run_off(run, at + rows, at)));
     if (side == PERP_GRADIENT_NEITHER) continue;
@@ -252,10 +252,10 @@ static void kind_gradient_command(const perp_study *study, const perp_cell *cell
   (void)study;
   perp_text_add(out, "perp gradient ");
   perp_shell_path(out, cell->value[P_SCENE].text);
-  for (int p = P_FORMULATION; p <= P_WRT; p++) {
-    if (cell->value[p].text[0] == '\0') continue;
-    perp_text_add(out, " --%s ", params[p].key);
-    perp_shell_word(out, cell->value[p].text);
+  for (int param = P_FORMULATION; param <= P_WRT; param++) {
+    if (cell->value[param].text[0] == '\0') continue;
+    perp_text_add(out, " --%s ", params[param].key);
+    perp_shell_word(out, cell->value[param].text);
   }
   perp_text_add(out, " --check");
 }

@@ -238,18 +238,18 @@ static void kind_simulate_canonical(perp_ctx *ctx, const perp_study *study, perp
   /* these decide about the others */
   static const int deciding[] = { PERP_PART_FORMULATION, PERP_PART_ODE, PERP_PART_ENGINE };
   for (int k = 0; k < 3 && status == PERP_OK; k++) {
-    const int i = deciding[k];
-    if (value[P_FORMULATION + i].text[0] != '\0')
-      status = perp_spec_parse(ctx, perp_part_kind(i), value[P_FORMULATION + i].text,
-                               perp_part(&parts, i));
+    const int part = deciding[k];
+    if (value[P_FORMULATION + part].text[0] != '\0')
+      status = perp_spec_parse(ctx, perp_part_kind(part), value[P_FORMULATION + part].text,
+                               perp_part(&parts, part));
   }
   if (status == PERP_OK && scene->facts.bodies)
     status = perp_parts_formulation(ctx, &parts, &decides);
-  for (int i = 0; i < PERP_PARTS && status == PERP_OK; i++) {
-    const int p = P_FORMULATION + i;
-    if (value[p].text[0] != '\0' &&
-        perp_part_unused(&scene->facts, scene->name, decides.d, i, why[p]) != NULL)
-      value[p] = perp_param_value(&params[p], "");
+  for (int part = 0; part < PERP_PARTS && status == PERP_OK; part++) {
+    const int param = P_FORMULATION + part;
+    if (value[param].text[0] != '\0' &&
+        perp_part_unused(&scene->facts, scene->name, decides.d, part, why[param]) != NULL)
+      value[param] = perp_param_value(&params[param], "");
   }
   perp_spec_free(&decides);
   perp_parts_free(&parts);
@@ -294,8 +294,8 @@ perp_request perp_kind_simulate_request(const perp_cell *cell)
                            .sample_every = cell->value[P_SAMPLE].number,
                            .perturb = cell->value[P_PERTURB].number,
                            .equivalent = cell->value[P_EQUIVALENT].text };
-  for (int i = 0; i < PERP_PARTS; i++)
-    *perp_part_text(&request, i) = cell->value[P_FORMULATION + i].text;
+  for (int part = 0; part < PERP_PARTS; part++)
+    *perp_part_text(&request, part) = cell->value[P_FORMULATION + part].text;
   return request;
 }
 
@@ -353,9 +353,10 @@ static bool names_detail(const perp_study *study)
 {
   static const char *const plain[] = { "time.step_us", "time.cpu" };
   bool named = false;
-  for (int m = 0; m < study->n_metrics && study->measure.repeats == 0 && !named; m++) {
-    const char *name = study->metric[m].name;
-    if (!study->metric[m].timing || strcmp(name, plain[0]) == 0 || strcmp(name, plain[1]) == 0)
+  for (int metric = 0; metric < study->n_metrics && study->measure.repeats == 0 && !named;
+       metric++) {
+    const char *name = study->metric[metric].name;
+    if (!study->metric[metric].timing || strcmp(name, plain[0]) == 0 || strcmp(name, plain[1]) == 0)
       continue;
     named = strcmp(study->metrics.primary, name) == 0;
     for (int k = 0; k < study->metrics.n_record; k++)
@@ -365,8 +366,8 @@ static bool names_detail(const perp_study *study)
     for (int finding = 0; finding < study->n_findings; finding++)
       named = named || strstr(study->findings[finding].text, name) != NULL ||
               strstr(study->findings[finding].expr_text, name) != NULL;
-    for (int k = 0; k < study->n_published; k++)
-      named = named || strcmp(study->published[k].metric, name) == 0;
+    for (int published = 0; published < study->n_published; published++)
+      named = named || strcmp(study->published[published].metric, name) == 0;
   }
   return named;
 }
@@ -408,8 +409,8 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
     const double us[N_PARTS] = { result.time.collision_us, result.time.assembly_us,
                                  result.time.kkt_us, result.time.lcp_us, result.time.integrate_us };
     const bool broken_down = job->timing || request.timing_detail;
-    for (int i = 0; i < N_PARTS && broken_down; i++)
-      perp_outcome_add(out, parts_of_a_step[i].name, us[i]);
+    for (int step = 0; step < N_PARTS && broken_down; step++)
+      perp_outcome_add(out, parts_of_a_step[step].name, us[step]);
   } else {
     /* an engine without what the scene has: no failure, and no answer */
     const bool by_engine = job->cell->value[P_ENGINE].text[0] != '\0',
@@ -437,15 +438,15 @@ static perp_status kind_simulate_references(perp_ctx *ctx, const perp_study *stu
 {
   const double below = study->reference.below;
   *agree = true;
-  for (int i = 0; i < n; i++) {
-    const char *scene = cells[i].value[P_SCENE].text;
+  for (int cell = 0; cell < n; cell++) {
+    const char *scene = cells[cell].value[P_SCENE].text;
     bool before = false; /* each scene once: t_end does not vary in practice */
-    for (int k = 0; k < i && !before; k++)
+    for (int k = 0; k < cell && !before; k++)
       before = strcmp(cells[k].value[P_SCENE].text, scene) == 0;
     if (before) continue;
     perp_agreement agreement;
     const perp_reference_request request = { scene, study->reference.method, study->reference.with,
-                                             cells[i].value[P_T_END].number };
+                                             cells[cell].value[P_T_END].number };
     PERP_TRY(perp_reference_compare(ctx, &request, &agreement));
     if (agreement.method[0] == '\0' || agreement.with[0] == '\0')
       return PERP_FAIL(
@@ -474,9 +475,10 @@ static void kind_simulate_command(const perp_study *study, const perp_cell *cell
   (void)study;
   perp_text_add(out, "perp simulate ");
   perp_shell_path(out, cell->value[P_SCENE].text);
-  for (int p = P_FORMULATION; p <= P_EQUIVALENT; p++) {
-    const char *at = cell->value[p].text, *flag = p == P_T_END ? "t-end" : params[p].key;
-    if (p == P_SEED || at[0] == '\0') continue; /* the seed of a scene is one of its options */
+  for (int param = P_FORMULATION; param <= P_EQUIVALENT; param++) {
+    const char *at = cell->value[param].text,
+               *flag = param == P_T_END ? "t-end" : params[param].key;
+    if (param == P_SEED || at[0] == '\0') continue; /* the seed of a scene is one of its options */
     perp_text_add(out, " --%s%c", flag, at[0] == '-' ? '=' : ' ');
     perp_shell_word(out, at);
   }

@@ -137,25 +137,25 @@ perp_status perp_parts_read(perp_ctx *ctx, const perp_request *request, const pe
   perp_status status = PERP_OK;
   perp_request named = *request;
   *adaptive = false;
-  for (int i = 0; i < PERP_PARTS; i++) {
-    const char *text = *perp_part_text(&named, i);
+  for (int part = 0; part < PERP_PARTS; part++) {
+    const char *text = *perp_part_text(&named, part);
     if (text != NULL && text[0] != '\0')
-      PERP_TRY(perp_spec_parse(ctx, table[i].kind, text, perp_part(parts, i)));
+      PERP_TRY(perp_spec_parse(ctx, table[part].kind, text, perp_part(parts, part)));
   }
   if (!perp_engine_named(&parts->engine)) perp_spec_free(&parts->engine);
   perp_scene_look(scene, &facts);
   if (facts.bodies) PERP_TRY(perp_parts_formulation(ctx, parts, &formulation));
-  for (int i = 0; i < PERP_PARTS && status == PERP_OK; i++)
-    if (perp_part(parts, i)->d != NULL &&
-        perp_part_unused(&facts, name, formulation.d, i, why) != NULL)
-      status = parts_refuse(ctx, i, *perp_part_text(&named, i), why);
+  for (int part = 0; part < PERP_PARTS && status == PERP_OK; part++)
+    if (perp_part(parts, part)->d != NULL &&
+        perp_part_unused(&facts, name, formulation.d, part, why) != NULL)
+      status = parts_refuse(ctx, part, *perp_part_text(&named, part), why);
   /* what is not given: the defaults of a run, so that the result can name them */
   if (status == PERP_OK && facts.bodies) status = perp_parts_complete(ctx, scene->model, parts);
   if (status == PERP_OK && !facts.bodies && parts->ode.d == NULL)
     status = perp_spec_parse(ctx, PERP_KIND_ode, "rk4", &parts->ode);
-  for (int i = 0; i < PERP_PARTS && status == PERP_OK; i++)
-    if (perp_part_unused(&facts, name, formulation.d, i, why) != NULL)
-      perp_spec_free(perp_part(parts, i));
+  for (int part = 0; part < PERP_PARTS && status == PERP_OK; part++)
+    if (perp_part_unused(&facts, name, formulation.d, part, why) != NULL)
+      perp_spec_free(perp_part(parts, part));
   perp_spec_free(&formulation);
   if (status != PERP_OK || parts->ode.d == NULL) return status;
   /* a method that can choose its steps does so when nobody has */

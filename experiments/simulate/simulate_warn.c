@@ -204,12 +204,12 @@ static void warn_losses(const perp_cell_run *run, perp_result *result)
   perp_text remedy = { 0 };
   double most = 0;
   size_t used = 0;
-  for (int i = 0; i < INVARIANTS; i++) {
-    const double loss = perp_result_metric(result, invariants[i].metric);
+  for (int invariant = 0; invariant < INVARIANTS; invariant++) {
+    const double loss = perp_result_metric(result, invariants[invariant].metric);
     if (!(loss > PERP_LOSS_MOST) || used >= sizeof lost) continue;
     most = fmax(most, loss);
     used += (size_t)snprintf(lost + used, sizeof lost - used, "%s%s by %.2g %%",
-                             used > 0 ? ", " : "", invariants[i].name, 100 * loss);
+                             used > 0 ? ", " : "", invariants[invariant].name, 100 * loss);
   }
   if (used == 0) return;
   warn_remedy(run, result, most, &remedy);
@@ -224,12 +224,12 @@ void perp_simulate_warn(const perp_cell_run *run, perp_result *result)
   const perp_measure *measure = run->measure;
   char component[8];
   size_t used = 0;
-  for (int i = 0; i < INVARIANTS; i++) {
-    const double loss = perp_result_metric(result, invariants[i].metric);
+  for (int invariant = 0; invariant < INVARIANTS; invariant++) {
+    const double loss = perp_result_metric(result, invariants[invariant].metric);
     if (isnan(loss) || used >= sizeof result->invariants) continue;
     used += (size_t)snprintf(result->invariants + used, sizeof result->invariants - used,
-                             "%s%s%s to %.2g", used > 0 ? ", " : "", invariants[i].name,
-                             warn_components(measure, i, component), loss);
+                             "%s%s%s to %.2g", used > 0 ? ", " : "", invariants[invariant].name,
+                             warn_components(measure, invariant, component), loss);
   }
   if (!warn_expected(run)) warn_losses(run, result);
 }

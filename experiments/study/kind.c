@@ -61,8 +61,8 @@ int perp_kind_params(const perp_cell_kind *kind)
 
 int perp_kind_param(const perp_cell_kind *kind, const char *key)
 {
-  for (int i = 0; kind->params[i].type != PERP_PARAM_END; i++)
-    if (strcmp(kind->params[i].key, key) == 0) return i;
+  for (int param = 0; kind->params[param].type != PERP_PARAM_END; param++)
+    if (strcmp(kind->params[param].key, key) == 0) return param;
   return -1;
 }
 

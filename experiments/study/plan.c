@@ -60,16 +60,16 @@ static bool same_values(const perp_study *study, const perp_cell *a, const perp_
 
 static int drop_of(perp_plan *plan, int param, const char *why)
 {
-  int i = 0;
-  while (i < plan->n_drops &&
-         (plan->drops[i].param != param || strcmp(plan->drops[i].why, why) != 0))
-    i++;
-  if (i == plan->n_drops) {
-    plan->drops = perp_pool_grown(&plan->pool, plan->drops, i, sizeof *plan->drops);
+  int drop = 0;
+  while (drop < plan->n_drops &&
+         (plan->drops[drop].param != param || strcmp(plan->drops[drop].why, why) != 0))
+    drop++;
+  if (drop == plan->n_drops) {
+    plan->drops = perp_pool_grown(&plan->pool, plan->drops, drop, sizeof *plan->drops);
     plan->drops[plan->n_drops++] = (perp_drop){ param, perp_pool_strdup(&plan->pool, why), 0 };
   }
-  plan->drops[i].combinations++;
-  return i;
+  plan->drops[drop].combinations++;
+  return drop;
 }
 
 /* Counts a combination that names a plug-in which this perp was built without. */
@@ -81,13 +81,14 @@ static bool plan_left_out(const perp_ctx *ctx, const perp_study *study, perp_pla
     if (study->kind->params[p].type == PERP_PARAM_PLUGIN && cell->value[p].text[0] != '\0')
       optional = perp_optional_absent(ctx, study->kind->params[p].plugin, cell->value[p].text);
   if (optional == NULL) return false;
-  int i = 0;
-  while (i < plan->n_absent && strcmp(plan->absent[i].part, optional->part) != 0) i++;
-  if (i == plan->n_absent) {
-    plan->absent = perp_pool_grown(&plan->pool, plan->absent, i, sizeof *plan->absent);
+  int absent = 0;
+  while (absent < plan->n_absent && strcmp(plan->absent[absent].part, optional->part) != 0)
+    absent++;
+  if (absent == plan->n_absent) {
+    plan->absent = perp_pool_grown(&plan->pool, plan->absent, absent, sizeof *plan->absent);
     plan->absent[plan->n_absent++] = (perp_plan_absent){ optional->part, 0 };
   }
-  plan->absent[i].combinations++;
+  plan->absent[absent].combinations++;
   for (int param = 0; param < study->n_params; param++) plan->use[param][index[param]].used = true;
   return true;
 }
@@ -134,8 +135,8 @@ static int64_t run_set_cells(const perp_study *study, const perp_run_set *set)
 static int64_t plan_combinations(const perp_study *study)
 {
   int64_t n = study->n_runs > 0 ? 0 : 1;
-  for (int i = 0; i < study->n_runs && n <= PERP_CELLS_MAX; i++)
-    n += run_set_cells(study, &study->runs[i]);
+  for (int run = 0; run < study->n_runs && n <= PERP_CELLS_MAX; run++)
+    n += run_set_cells(study, &study->runs[run]);
   for (int a = 0; a < study->n_axes && study->n_runs == 0 && n <= PERP_CELLS_MAX; a++)
     n *= study->axes[a].n;
   return n;
@@ -145,10 +146,10 @@ static int64_t plan_combinations(const perp_study *study)
 static void plan_combination(const perp_study *study, int64_t k, int *index, perp_cell *cell)
 {
   const perp_run_set *set = NULL;
-  for (int i = 0; i < study->n_runs && set == NULL; i++) {
-    const int64_t n = run_set_cells(study, &study->runs[i]);
+  for (int run = 0; run < study->n_runs && set == NULL; run++) {
+    const int64_t n = run_set_cells(study, &study->runs[run]);
     if (k < n)
-      set = &study->runs[i];
+      set = &study->runs[run];
     else
       k -= n;
   }
@@ -237,10 +238,10 @@ int perp_plan_find(const perp_plan *plan, const char *id)
   int found = -1;
   size_t n = strlen(id);
   if (n == 0) return -1;
-  for (int i = 0; i < plan->n; i++) {
-    if (strncmp(plan->cells[i].id, id, n) != 0) continue;
+  for (int cell = 0; cell < plan->n; cell++) {
+    if (strncmp(plan->cells[cell].id, id, n) != 0) continue;
     if (found >= 0) return -2;
-    found = i;
+    found = cell;
   }
   return found;
 }
@@ -253,9 +254,9 @@ double perp_cell_work(const perp_study *study, const perp_cell *cell)
 void perp_cell_label(const perp_study *study, const perp_cell *cell, perp_text *out)
 {
   for (int axis = 0; axis < study->n_axes; axis++) {
-    int p = study->axes[axis].param;
-    perp_text_add(out, "%s%s=%s", axis > 0 ? " " : "", study->kind->params[p].key,
-                  cell->value[p].text[0] ? cell->value[p].text : "-");
+    int param = study->axes[axis].param;
+    perp_text_add(out, "%s%s=%s", axis > 0 ? " " : "", study->kind->params[param].key,
+                  cell->value[param].text[0] ? cell->value[param].text : "-");
   }
   if (study->n_axes == 0) perp_text_add(out, "%s", study->name);
 }
@@ -281,9 +282,9 @@ perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *s
                    "perp-plan/2", selection->schema > 0 ? selection->schema : PERP_RESULTS_SCHEMA,
                    study->name, study->kind->name, study->profile, selection->only, selection->skip,
                    selection->shard, selection->plugins, plan->n);
-  for (int i = 0; i < plan->n; i++) {
-    perp_json_members(&json, "{ cell %s", plan->cells[i].id);
-    perp_cell_json(&json, study, &plan->cells[i]);
+  for (int cell = 0; cell < plan->n; cell++) {
+    perp_json_members(&json, "{ cell %s", plan->cells[cell].id);
+    perp_cell_json(&json, study, &plan->cells[cell]);
     perp_json_close(&json, '}');
   }
   return perp_out_close(ctx, &out, true);
@@ -351,11 +352,12 @@ static perp_status load_line(perp_ctx *ctx, const char *path, int line, const ch
     perp_cell *cell = &plan->cells[plan->n++];
     snprintf(cell->id, sizeof cell->id, "%s", id);
     cell->value = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *cell->value);
-    for (int p = 0; p < study->n_params && status == PERP_OK; p++)
-      if (!plan_load_value(plan, &study->kind->params[p],
-                           json_object_get(object, study->kind->params[p].key), &cell->value[p]))
+    for (int param = 0; param < study->n_params && status == PERP_OK; param++)
+      if (!plan_load_value(plan, &study->kind->params[param],
+                           json_object_get(object, study->kind->params[param].key),
+                           &cell->value[param]))
         status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: %s must be a number", path, line,
-                           study->kind->params[p].key);
+                           study->kind->params[param].key);
   }
   json_decref(object);
   return status;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void plan_check_unused(const perp_study *study, const perp_plan *plan, int p,
+static void plan_check_unused(const perp_study *study, const perp_plan *plan, int param,
                               const char *value, const perp_node *at, const perp_value_use *use,
                               perp_diag *diag)
 {
@@ -15,21 +15,21 @@ static void plan_check_unused(const perp_study *study, const perp_plan *plan, in
   if (study->narrowed && !command_line) return;
   if (use->drop >= 0)
     perp_diag_error(diag, at, 0, "remove it", "%s %s is not used by any run: it has no effect %s",
-                    study->kind->params[p].key, value, plan->drops[use->drop].why);
+                    study->kind->params[param].key, value, plan->drops[use->drop].why);
   else
     perp_diag_error(diag, at, 0, "remove it, or change the rule under exclude",
                     "%s %s is not used by any run: all its combinations are excluded",
-                    study->kind->params[p].key, value);
+                    study->kind->params[param].key, value);
 }
 
 /* Where the study names the value that a cell has of a parameter; NULL: nowhere. */
-static const perp_node *plan_check_place(const perp_study *study, const perp_cell *cell, int p)
+static const perp_node *plan_check_place(const perp_study *study, const perp_cell *cell, int param)
 {
-  if (study->fixed[p] != NULL) return study->fixed_at[p];
+  if (study->fixed[param] != NULL) return study->fixed_at[param];
   for (int a = 0; a < study->n_axes; a++) {
     const perp_axis *axis = &study->axes[a];
-    for (int k = 0; axis->param == p && axis->at != NULL && k < axis->n; k++)
-      if (strcmp(axis->value[k].text, cell->value[p].text) == 0) return axis->at[k];
+    for (int k = 0; axis->param == param && axis->at != NULL && k < axis->n; k++)
+      if (strcmp(axis->value[k].text, cell->value[param].text) == 0) return axis->at[k];
   }
   return NULL;
 }
@@ -41,10 +41,10 @@ static void plan_check_cells(const perp_study *study, const perp_plan *plan, per
   const perp_node *seen[MOST];
   char why[PERP_WHY_MAX];
   int n = 0;
-  for (int c = 0; c < plan->n && n < MOST && study->kind->wrong != NULL; c++) {
-    const int p = study->kind->wrong(study, &plan->cells[c], why);
+  for (int cell = 0; cell < plan->n && n < MOST && study->kind->wrong != NULL; cell++) {
+    const int p = study->kind->wrong(study, &plan->cells[cell], why);
     if (p < 0) continue;
-    const perp_node *at = plan_check_place(study, &plan->cells[c], p);
+    const perp_node *at = plan_check_place(study, &plan->cells[cell], p);
     if (at == NULL) at = study->root; /* a kind has made it */
     bool again = false;
     for (int k = 0; k < n && !again; k++) again = seen[k] == at;
@@ -60,9 +60,9 @@ static void plan_check_conditions(const perp_plan_scope *scope, const perp_expr 
                                   perp_diag *diag)
 {
   if (conditions == NULL) return;
-  for (int c = 0; c < scope->plan->n; c++)
-    if (perp_expr_true(conditions, &scope->scope, c) &&
-        (where == NULL || perp_expr_true(where, &scope->scope, c)))
+  for (int row = 0; row < scope->plan->n; row++)
+    if (perp_expr_true(conditions, &scope->scope, row) &&
+        (where == NULL || perp_expr_true(where, &scope->scope, row)))
       return;
   perp_diag_error(diag, at, 0, "add the run, or correct the condition",
                   where == NULL ? "the conditions of the source hold in no run: %s"
@@ -88,12 +88,14 @@ void perp_plan_check(const perp_ctx *ctx, const perp_study *study, const perp_pl
   perp_plan_scope scope;
   perp_plan_scope_init(ctx, &scope, study, plan, NULL);
   if (study->narrowed || plan->n == 0 || plan->n_absent > 0) return;
-  for (int i = 0; i < study->n_published; i++) /* how a run ends is not known yet */
-    plan_check_conditions(&scope, study->published[i].conditions,
-                          perp_expr_mentions(study->published[i].where, study->n_params)
+  for (int published = 0; published < study->n_published;
+       published++) /* how a run ends is not known yet */
+    plan_check_conditions(&scope, study->published[published].conditions,
+                          perp_expr_mentions(study->published[published].where, study->n_params)
                               ? NULL
-                              : study->published[i].where,
-                          study->published[i].at, study->published[i].conditions_text, diag);
+                              : study->published[published].where,
+                          study->published[published].at,
+                          study->published[published].conditions_text, diag);
   for (int claim = 0; claim < study->n_claims; claim++)
     plan_check_conditions(&scope, study->claims[claim].conditions, NULL, study->claims[claim].at,
                           study->claims[claim].conditions_text, diag);

@@ -93,8 +93,8 @@ perp_status perp_process_pool_create(perp_ctx *ctx, int size, perp_process_pool 
   *out = pool;
   perp_status status = PERP_OK;
   if (pool->signals < 0) status = PERP_FAIL(ctx, PERP_ERR_IO, "signalfd: %s", strerror(errno));
-  for (int i = 0; i < size && status == PERP_OK; i++)
-    status = perp_kept_create(ctx, sizeof(perp_outcome), &pool->child[i].kept);
+  for (int child = 0; child < size && status == PERP_OK; child++)
+    status = perp_kept_create(ctx, sizeof(perp_outcome), &pool->child[child].kept);
   if (status == PERP_OK) return PERP_OK;
   perp_process_pool_destroy(pool);
   *out = NULL;

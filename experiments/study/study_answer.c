@@ -157,10 +157,10 @@ static void check_apart(perp_study_reader *reader, const perp_node *map,
                         const perp_question *question)
 {
   for (int i = 0; i < question->n_by; i++)
-    for (int k = 0; k < question->n_apart; k++)
-      if (strcmp(question->by[i].text, question->apart[k].text) == 0)
+    for (int apart = 0; apart < question->n_apart; apart++)
+      if (strcmp(question->by[i].text, question->apart[apart].text) == 0)
         PERP_WRONG(
-            reader->diag, perp_study_place(map, "for", k),
+            reader->diag, perp_study_place(map, "for", apart),
             "answer: '%s' is under both by and for; a key can be either compared or separated",
             question->by[i].text);
 }

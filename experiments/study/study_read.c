@@ -619,9 +619,9 @@ char *perp_study_find(perp_ctx *ctx, const char *name)
   int n = perp_study_files(&pool, &files);
   const char **names = perp_pool_alloc(&pool, (size_t)n + 1, sizeof *names);
   char *path = NULL;
-  for (int i = 0; i < n; i++) {
-    names[i] = files[i].name;
-    if (strcmp(files[i].name, name) == 0) path = perp_xstrdup(files[i].path);
+  for (int file = 0; file < n; file++) {
+    names[file] = files[file].name;
+    if (strcmp(files[file].name, name) == 0) path = perp_xstrdup(files[file].path);
   }
   if (path == NULL) {
     const char *close = perp_closest(name, names, n);

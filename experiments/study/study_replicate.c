@@ -208,7 +208,7 @@ void perp_study_read_replicate(perp_study_reader *reader, const perp_node *root)
   }
   all->n_papers = papers->n;
   all->row = perp_pool_alloc(pool, (size_t)rows->n, sizeof *all->row);
-  for (int i = 0; i < rows->n; i++) read_row(reader, rows->item[i], &all->row[i]);
+  for (int row = 0; row < rows->n; row++) read_row(reader, rows->item[row], &all->row[row]);
   all->n_rows = rows->n;
 }
 

@@ -319,20 +319,20 @@ static void study_values_set(perp_study *study, int p, const study_values *value
   }
 }
 
-void perp_study_read_param(perp_ctx *ctx, perp_study *study, perp_diag *diag, int p,
+void perp_study_read_param(perp_ctx *ctx, perp_study *study, perp_diag *diag, int param,
                            const perp_node *node)
 {
   perp_study_reader reader = { ctx, diag, study };
   study_values values = { 0 };
-  read_values(&reader, &values, &study->kind->params[p], node);
-  study_values_set(study, p, &values);
+  read_values(&reader, &values, &study->kind->params[param], node);
+  study_values_set(study, param, &values);
 }
 
-const char *perp_study_default(perp_study *study, int p)
+const char *perp_study_default(perp_study *study, int param)
 {
-  return strcmp(study->kind->params[p].key, "seed") == 0
+  return strcmp(study->kind->params[param].key, "seed") == 0
              ? perp_pool_printf(&study->pool, "%llu", (unsigned long long)study->seed)
-             : study->kind->params[p].dflt;
+             : study->kind->params[param].dflt;
 }
 
 /* The list `runs` of a study file: conditions that have names, instead of a grid.
@@ -394,21 +394,22 @@ static void runs_values(perp_study_reader *reader, const perp_node *root, const 
   const perp_node *common = param->hidden ? NULL : perp_tree_get(root, param->key);
   study_values all = { 0 };
   bool used = false;
-  for (int i = 0; i < list->n; i++) {
-    const perp_node *own = param->hidden ? NULL : perp_tree_get(list->item[i], param->key);
+  for (int run = 0; run < list->n; run++) {
+    const perp_node *own = param->hidden ? NULL : perp_tree_get(list->item[run], param->key);
     study_values mine = { 0 };
     if (own != NULL || common != NULL)
       read_values(reader, &mine, param, own != NULL ? own : common);
     else if (perp_study_default(study, p) != NULL)
       study_values_add(reader, &mine, perp_study_default(study, p), NULL);
     else
-      PERP_WRONG(reader->diag, list->item[i], "'%s' is missing: %s", param->key, param->help);
+      PERP_WRONG(reader->diag, list->item[run], "'%s' is missing: %s", param->key, param->help);
     used = used || own == NULL;
-    study->runs[i].n[p] = mine.text.n;
-    study->runs[i].value[p] = perp_pool_alloc(&study->pool, (size_t)mine.text.n + 1, sizeof(int));
+    study->runs[run].n[p] = mine.text.n;
+    study->runs[run].value[p] = perp_pool_alloc(&study->pool, (size_t)mine.text.n + 1, sizeof(int));
     for (int k = 0; k < mine.text.n; k++) {
       study_values_add(reader, &all, mine.text.text[k], mine.at[k]);
-      study->runs[i].value[p][k] = perp_names_index(&study->pool, &all.text, mine.text.text[k], -1);
+      study->runs[run].value[p][k] = perp_names_index(&study->pool, &all.text, mine.text.text[k],
+                                                      -1);
     }
   }
   if (common != NULL && !used)

@@ -75,9 +75,9 @@ int perp_command_request(perp_ctx *ctx, const perp_args *args, perp_cli_request 
   if (perp_spec_parse(ctx, PERP_KIND_scene, request->scene, &scene) != PERP_OK)
     return perp_usage_of(ctx, args, "%s", ctx->msg);
   perp_spec_free(&scene);
-  for (int i = 0; i < PERP_PARTS && status < 0; i++)
-    status = read_plugin(ctx, args, perp_part_name(i), perp_part_kind(i),
-                         perp_part_text(request, i));
+  for (int part = 0; part < PERP_PARTS && status < 0; part++)
+    status = read_plugin(ctx, args, perp_part_name(part), perp_part_kind(part),
+                         perp_part_text(request, part));
   if (status < 0) status = add_tolerance(ctx, args, &request->ode, out->ode, sizeof out->ode);
   if (status < 0) status = add_seed(ctx, args, &request->scene, out->seeded, sizeof out->seeded);
   if (status < 0) status = perp_option_real(ctx, args, "h", "s", false, &request->h);

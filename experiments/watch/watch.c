@@ -121,9 +121,9 @@ perp_status perp_watch_result(perp_ctx *ctx, const perp_watching *watching, int 
         perp_result_reason(result), perp_result_cause(result, cause, sizeof cause));
     perp_json_members(&json, "truth %s, events %s", result->truth, result->events);
     perp_json_open(&json, "parts", '{');
-    for (int k = 0; k < PERP_PARTS; k++)
-      if (perp_part_used(result, k)[0] != '\0')
-        perp_json_text(&json, perp_part_name(k), perp_part_used(result, k));
+    for (int part = 0; part < PERP_PARTS; part++)
+      if (perp_part_used(result, part)[0] != '\0')
+        perp_json_text(&json, perp_part_name(part), perp_part_used(result, part));
     perp_json_close(&json, '}');
     perp_json_raw(&json, "replay", replay);
     perp_json_close(&json, '}');

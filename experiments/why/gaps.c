@@ -67,9 +67,9 @@ static void gaps_solve(perp_ctx *ctx, perp_model *model, double t, const double 
     return;
   const perp_lcp_arrays arrays = perp_lcp_edit(&problem);
   double *J = perp_xalloc(2 * (size_t)rows * nv, sizeof *J), *HJ = J + (size_t)rows * nv;
-  for (int i = 0; i < n; i++) {
-    gaps_row(model, q, &contacts[i], J + nv * (size_t)i);
-    arrays.b[i] = contacts[i].gap + GAPS_SLACK * evidence->body;
+  for (int contact = 0; contact < n; contact++) {
+    gaps_row(model, q, &contacts[contact], J + nv * (size_t)contact);
+    arrays.b[contact] = contacts[contact].gap + GAPS_SLACK * evidence->body;
   }
   double *unit = perp_xalloc((size_t)m + 1, sizeof *unit);
   for (int i = 0; i < m; i++) {
@@ -79,14 +79,14 @@ static void gaps_solve(perp_ctx *ctx, perp_model *model, double t, const double 
     arrays.lo[n + i] = -HUGE_VAL;
   }
   free(unit);
-  for (int i = 0; i < rows; i++)
+  for (int row = 0; row < rows; row++)
     for (int b = 0; b < blocks->nb; b++)
-      gaps_minv(blocks, b, J + nv * (size_t)i, HJ + nv * (size_t)i);
-  for (int i = 0; i < rows; i++)
-    for (int j = 0; j <= i; j++) {
+      gaps_minv(blocks, b, J + nv * (size_t)row, HJ + nv * (size_t)row);
+  for (int row = 0; row < rows; row++)
+    for (int j = 0; j <= row; j++) {
       double sum = 0;
-      for (size_t k = 0; k < nv; k++) sum += J[nv * (size_t)i + k] * HJ[nv * (size_t)j + k];
-      arrays.A[i + (size_t)rows * (size_t)j] = arrays.A[j + (size_t)rows * (size_t)i] = sum;
+      for (size_t k = 0; k < nv; k++) sum += J[nv * (size_t)row + k] * HJ[nv * (size_t)j + k];
+      arrays.A[row + (size_t)rows * (size_t)j] = arrays.A[j + (size_t)rows * (size_t)row] = sum;
     }
   int order[GAPS_ROWS];
   for (int i = 0; i < n; i++) order[i] = i;
@@ -134,6 +134,7 @@ void perp_why_touching(perp_ctx *ctx, perp_model *model, const double *q,
   const perp_contact *contacts;
   const int n = gaps_find(ctx, model, q, evidence, &collision, &contacts);
   if (n > 0) evidence->contact.pairs = (perp_why_places){ 0 };
-  for (int i = 0; i < n; i++) perp_why_pair(model, &contacts[i], &evidence->contact.pairs);
+  for (int contact = 0; contact < n; contact++)
+    perp_why_pair(model, &contacts[contact], &evidence->contact.pairs);
   perp_collision_destroy(collision);
 }

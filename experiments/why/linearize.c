@@ -252,7 +252,7 @@ static bool linear_motion(perp_ctx *ctx, const perp_request *request,
 {
   const double delta = fmax(1e-10, 1e-5 * fmin(evidence->h, evidence->t_end / 100));
   perp_request plain = *request;
-  for (int i = 0; i < PERP_PARTS; i++) *perp_part_text(&plain, i) = NULL;
+  for (int part = 0; part < PERP_PARTS; part++) *perp_part_text(&plain, part) = NULL;
   plain.ode = "euler";
   if (!evidence->bodies) return linear_open(ctx, &plain, delta, map);
   /* Springs in place of constraints are a part of the equations of motion. */

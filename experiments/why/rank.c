@@ -44,16 +44,16 @@ static bool rank_rows(const perp_blocks *blocks, double *W)
   memset(W, 0, (size_t)blocks->m * (size_t)blocks->nv * sizeof *W);
   for (int c = 0; c < blocks->nc; c++)
     for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
-      const int at = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - at,
+      const int at = blocks->bptr[blocks->jblk[k]], lda = blocks->bptr[blocks->jblk[k] + 1] - at,
                 row = blocks->cptr[c], r = blocks->cptr[c + 1] - row;
-      if (d > 6) return false;
-      memcpy(C, blocks->Minv + blocks->mptr[blocks->jblk[k]], (size_t)(d * d) * sizeof *C);
-      if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', d, C, d) != 0) return false;
-      for (int j = 0; j < d; j++)
-        for (int l = j; l < d; l++)
+      if (lda > 6) return false;
+      memcpy(C, blocks->Minv + blocks->mptr[blocks->jblk[k]], (size_t)(lda * lda) * sizeof *C);
+      if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', lda, C, lda) != 0) return false;
+      for (int j = 0; j < lda; j++)
+        for (int l = j; l < lda; l++)
           for (int i = 0; i < r; i++)
             W[row + i + (size_t)blocks->m * (size_t)(at + j)] +=
-                blocks->J[blocks->joff[k] + i + l * r] * C[l + j * d];
+                blocks->J[blocks->joff[k] + i + l * r] * C[l + j * lda];
     }
   return true;
 }
@@ -99,17 +99,18 @@ double perp_why_rank(perp_model *model, double t, const double *q, perp_why_evid
       raw[rows++] = sqrt(size);
     }
     for (size_t j = 0; j < n; j++)
-      for (int i = 0; i < rows; i++) V[i + (size_t)rows * j] = W[(size_t)of[i] + m * j];
+      for (int row = 0; row < rows; row++) V[row + (size_t)rows * j] = W[(size_t)of[row] + m * j];
     double least = INFINITY, most = 0;
     if (rows > 0 && perp_why_svd(rows, nv, V, sigma, NULL)) {
-      for (int i = 0; i < rows; i++)
-        if (sigma[i] > RANK_ZERO * sigma[0]) least = fmin(least, sigma[i]);
+      for (int row = 0; row < rows; row++)
+        if (sigma[row] > RANK_ZERO * sigma[0]) least = fmin(least, sigma[row]);
       most = sigma[0];
       evidence->jacobian.condition = fmax(evidence->jacobian.condition,
                                           most * most / (least * least));
     }
     for (size_t j = 0; j < n; j++)
-      for (int i = 0; i < rows; i++) V[i + (size_t)rows * j] = W[(size_t)of[i] + m * j] / raw[i];
+      for (int row = 0; row < rows; row++)
+        V[row + (size_t)rows * j] = W[(size_t)of[row] + m * j] / raw[row];
     if (rows > 0 && perp_why_svd(rows, nv, V, sigma, U)) {
       int rank = 0;
       while (rank < rows && sigma[rank] > RANK_ZERO * sigma[0]) rank++;
@@ -135,9 +136,10 @@ double perp_why_rank(perp_model *model, double t, const double *q, perp_why_evid
         const double *u = U + (size_t)rows * (size_t)(rank < rows ? rows - 1 : rank - 1);
         double largest = 0;
         memset(&evidence->jacobian.rows, 0, sizeof evidence->jacobian.rows);
-        for (int i = 0; i < rows; i++) largest = fmax(largest, fabs(u[i]));
-        for (int i = 0; i < rows; i++)
-          if (fabs(u[i]) > RANK_PART * largest) rank_name(model, of[i], &evidence->jacobian.rows);
+        for (int row = 0; row < rows; row++) largest = fmax(largest, fabs(u[row]));
+        for (int row = 0; row < rows; row++)
+          if (fabs(u[row]) > RANK_PART * largest)
+            rank_name(model, of[row], &evidence->jacobian.rows);
       }
       evidence->jacobian.m = rows;
       evidence->jacobian.states++;

@@ -357,8 +357,8 @@ static void run_result(run_mind *mind, const perp_result *result)
   evidence->swept = result->contact_count.swept;
   evidence->iterations = result->contact_count.iterations;
   memcpy(evidence->failed, result->contact_count.failed, sizeof evidence->failed);
-  for (int i = 0; i < PERP_PARTS; i++)
-    snprintf(evidence->part[i], PERP_SPEC_MAX, "%s", perp_part_used(result, i));
+  for (int part = 0; part < PERP_PARTS; part++)
+    snprintf(evidence->part[part], PERP_SPEC_MAX, "%s", perp_part_used(result, part));
   run_figures(mind->ctx, result, evidence, mind->limits);
 }
 
@@ -404,7 +404,8 @@ static void run_request(const perp_why_subject *subject, perp_request *request)
                              .t_end = subject->t_end,
                              .perturb = subject->perturb,
                              .equivalent = subject->equivalent };
-  for (int i = 0; i < PERP_PARTS; i++) *perp_part_text(request, i) = subject->part[i];
+  for (int part = 0; part < PERP_PARTS; part++)
+    *perp_part_text(request, part) = subject->part[part];
 }
 
 static void run_simulation(run_mind *mind, const perp_why_subject *subject)

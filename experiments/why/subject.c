@@ -13,9 +13,9 @@ static perp_status subject_option(perp_ctx *ctx, perp_why_subject *subject, cons
   if (strcmp(name, "h") == 0) return perp_parse_real(ctx, value, "s", &subject->h);
   if (strcmp(name, "timeout") == 0) return perp_parse_duration(ctx, value, &subject->timeout);
   if (strcmp(name, "memory") == 0) return perp_parse_size(ctx, value, &subject->memory);
-  for (int i = 0; i < PERP_PARTS; i++)
-    if (strcmp(name, perp_part_name(i)) == 0) {
-      if (snprintf(subject->part[i], PERP_SPEC_MAX, "%s", value) >= PERP_SPEC_MAX)
+  for (int part = 0; part < PERP_PARTS; part++)
+    if (strcmp(name, perp_part_name(part)) == 0) {
+      if (snprintf(subject->part[part], PERP_SPEC_MAX, "%s", value) >= PERP_SPEC_MAX)
         return PERP_FAIL(ctx, PERP_ERR_OPTION, "the options of --%s are too long", name);
       return PERP_OK;
     }
@@ -86,7 +86,8 @@ void perp_why_command(const perp_why_subject *subject, perp_text *out)
     perp_text_add(out, "perp simulate ");
     perp_shell_path(out, subject->scene);
   }
-  for (int i = 0; i < PERP_PARTS; i++) subject_flag(out, perp_part_name(i), subject->part[i]);
+  for (int part = 0; part < PERP_PARTS; part++)
+    subject_flag(out, perp_part_name(part), subject->part[part]);
   if (subject->problem != NULL) {
     if (subject->tol != 1e-10) subject_number(out, "tol", subject->tol, "");
     subject_number(out, "tol-data", subject->tol_data, "");

@@ -252,9 +252,9 @@ void perp_why_json(const perp_why_subject *subject, const perp_why_report *repor
   if (report->failed) text_json_evidence(&json, evidence);
   for (int part = 0; part < 2; part++) {
     perp_json_open(&json, part == 0 ? "causes" : "unfixed", '[');
-    for (int i = part == 0 ? 0 : report->n_named;
-         i < (part == 0 ? report->n_named : report->n_causes); i++)
-      text_json_cause(&json, &report->cause[i]);
+    for (int cause = part == 0 ? 0 : report->n_named;
+         cause < (part == 0 ? report->n_named : report->n_causes); cause++)
+      text_json_cause(&json, &report->cause[cause]);
     perp_json_close(&json, ']');
   }
   if (report->last != NULL) {

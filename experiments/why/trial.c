@@ -31,17 +31,18 @@ static void trial_fit(const trial_work *work, const perp_why_subject *base, cons
   perp_spec formulation = { 0 };
   char why[PERP_WHY_MAX];
   if (with->scene == NULL) return;
-  for (int i = 0; i < PERP_PARTS; i++)
-    if (with->part[i][0] != '\0' && perp_spec_parse(work->ctx, perp_part_kind(i), with->part[i],
-                                                    perp_part(&parts, i)) != PERP_OK)
-      with->part[i][0] = '\0';
+  for (int part = 0; part < PERP_PARTS; part++)
+    if (with->part[part][0] != '\0' &&
+        perp_spec_parse(work->ctx, perp_part_kind(part), with->part[part],
+                        perp_part(&parts, part)) != PERP_OK)
+      with->part[part][0] = '\0';
   const bool known = !work->facts.bodies ||
                      perp_parts_formulation(work->ctx, &parts, &formulation) == PERP_OK;
-  for (int i = 0; i < PERP_PARTS && known; i++) {
-    const bool own = strcmp(base->part[i], with->part[i]) == 0;
-    if (own && with->part[i][0] != '\0' &&
-        perp_part_unused(&work->facts, work->name, formulation.d, i, why) != NULL)
-      with->part[i][0] = '\0';
+  for (int part = 0; part < PERP_PARTS && known; part++) {
+    const bool own = strcmp(base->part[part], with->part[part]) == 0;
+    if (own && with->part[part][0] != '\0' &&
+        perp_part_unused(&work->facts, work->name, formulation.d, part, why) != NULL)
+      with->part[part][0] = '\0';
   }
   (void)options;
   perp_spec_free(&formulation);
