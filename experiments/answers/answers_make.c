@@ -29,11 +29,13 @@ static double answers_noise(const struct answering *answers, int metric, int cel
 }
 
 /* Is b, of cell_b, not worse than the best, a of cell_a, by anything that can be told? */
-static bool answers_tied(struct answering *answers, int m, double a, int cell_a, double b,
+static bool answers_tied(struct answering *answers, int metric, double a, int cell_a, double b,
                          int cell_b)
 {
-  const double floor = fmax(answers_floor(answers, m, cell_a), answers_floor(answers, m, cell_b));
-  const double tol = answers_noise(answers, m, cell_a) + answers_noise(answers, m, cell_b);
+  const double floor = fmax(answers_floor(answers, metric, cell_a),
+                            answers_floor(answers, metric, cell_b));
+  const double tol = answers_noise(answers, metric, cell_a) +
+                     answers_noise(answers, metric, cell_b);
   if (a == b || fabs(a - b) <= floor) return true;
   return isfinite(a) && isfinite(b) && fabs(a - b) <= tol * fmax(fabs(a), fabs(b));
 }

@@ -553,12 +553,12 @@ static void shares_json(const answers_explained *explained, const perp_study *st
   for (int k = 0; k < explained->n_terms; k++) {
     const answers_term *term = &explained->term[k];
     const answers_factor *a = &explained->factor[term->a],
-                         *b = term->b < 0 ? NULL : &explained->factor[term->b];
-    const char *keys[] = { a->key.text, b != NULL ? b->key.text : "" };
+                         *factor = term->b < 0 ? NULL : &explained->factor[term->b];
+    const char *keys[] = { a->key.text, factor != NULL ? factor->key.text : "" };
     perp_json_open(json, NULL, '{');
-    perp_json_texts(json, "keys", keys, b != NULL ? 2 : 1);
+    perp_json_texts(json, "keys", keys, factor != NULL ? 2 : 1);
     perp_json_members(json, "words %s, second %s, share %g, real? %d }", perp_words(keys[0]),
-                      b != NULL ? perp_words(keys[1]) : "", term->share, term->real);
+                      factor != NULL ? perp_words(keys[1]) : "", term->share, term->real);
   }
   perp_json_members(json, "] }");
 }

@@ -221,50 +221,51 @@ static void pivots_put_tableau(struct record *record, int event, const double *c
   perp_pivots *pivots = record->p;
   const perp_lcp *lcp = &pivots->problem;
   int n = lcp->n;
-  perp_pivot_frame *f = &pivots->frame[event];
+  perp_pivot_frame *frame = &pivots->frame[event];
   const perp_pivot_frame *g = event + 1 < pivots->n_frames ? &pivots->frame[event + 1] : NULL;
-  bool with_t = f->t > 0, covers = g != NULL && strcmp(g->what, "cover") == 0;
+  bool with_t = frame->t > 0, covers = g != NULL && strcmp(g->what, "cover") == 0;
   bool follows = g != NULL && g->row >= 0, basic[2 * N + 1] = { false };
-  int pair = with_t ? f->corner : follows ? g->row : -1;
-  f->enters = f->leaves = -1;
-  for (int i = 0; i < n; i++) f->ratio[i] = HUGE_VAL;
+  int pair = with_t ? frame->corner : follows ? g->row : -1;
+  frame->enters = frame->leaves = -1;
+  for (int i = 0; i < n; i++) frame->ratio[i] = HUGE_VAL;
   if (!record->event[event].sets || !basis_of(record, event, pair, basic) ||
-      !tableau_make(lcp, pivots->b, with_t || covers ? c : NULL, basic, &f->tableau))
+      !tableau_make(lcp, pivots->b, with_t || covers ? c : NULL, basic, &frame->tableau))
     return;
-  int columns = f->tableau.columns;
+  int columns = frame->tableau.columns;
   if (covers) { /* t enters, and stops when the last w is no longer negative */
-    f->enters = pivots_index_of(f->tableau.nonbasic, columns, 2 * n);
-    f->leaves = pivots_index_of(f->tableau.basic, n, n + g->corner);
-    f->sign = 1;
+    frame->enters = pivots_index_of(frame->tableau.nonbasic, columns, 2 * n);
+    frame->leaves = pivots_index_of(frame->tableau.basic, n, n + g->corner);
+    frame->sign = 1;
     return;
   }
   if (pair < 0) return;
   /* Dantzig drives lambda of the row; with Lemke the complement of what left enters */
-  bool flipped = f->row == pair;
+  bool flipped = frame->row == pair;
   int enters = with_t && (flipped || record->event[event].state[pair] == PERP_ROW_FREE) ? n + pair
                                                                                         : pair;
-  f->enters = pivots_index_of(f->tableau.nonbasic, columns, enters);
-  if (f->enters < 0) return;
-  f->sign = with_t ? (f->lambda[pair] >= lcp->hi[pair] ? -1 : 1)
-                   : (g->lambda[pair] >= f->lambda[pair] ? 1 : -1);
+  frame->enters = pivots_index_of(frame->tableau.nonbasic, columns, enters);
+  if (frame->enters < 0) return;
+  frame->sign = with_t ? (frame->lambda[pair] >= lcp->hi[pair] ? -1 : 1)
+                       : (g->lambda[pair] >= frame->lambda[pair] ? 1 : -1);
   double rounding = 0; /* of a column that A makes zero in exact arithmetic */
-  for (int i = 0; i < n; i++) rounding = fmax(rounding, 1e-13 * fabs(f->tableau.T[i][f->enters]));
+  for (int i = 0; i < n; i++)
+    rounding = fmax(rounding, 1e-13 * fabs(frame->tableau.T[i][frame->enters]));
   for (int i = 0; i < n; i++) {
-    int v = f->tableau.basic[i];
-    const double rate = f->sign * f->tableau.T[i][f->enters];
-    f->ratio[i] = ratio_of(lcp, f, v, fabs(rate) > rounding ? rate : 0, v == n + pair);
+    int v = frame->tableau.basic[i];
+    const double rate = frame->sign * frame->tableau.T[i][frame->enters];
+    frame->ratio[i] = ratio_of(lcp, frame, v, fabs(rate) > rounding ? rate : 0, v == n + pair);
   }
   if (!follows) return;
   int row = g->corner, leaves = -1;
   if (row >= 0 && row != pair)
-    leaves = record->event[event + 1].state[row] == PERP_ROW_FREE && fabs(f->w[row]) <= SMALL
+    leaves = record->event[event + 1].state[row] == PERP_ROW_FREE && fabs(frame->w[row]) <= SMALL
                  ? row
                  : n + row;
   else if (row < 0 && with_t)
     leaves = 2 * n;
   else if (row < 0 && fabs(g->w[pair]) <= SMALL)
     leaves = n + pair;
-  f->leaves = leaves >= 0 ? pivots_index_of(f->tableau.basic, n, leaves) : -1;
+  frame->leaves = leaves >= 0 ? pivots_index_of(frame->tableau.basic, n, leaves) : -1;
 }
 
 static void pivots_finish(struct record *record)

@@ -125,23 +125,23 @@ static void compensation_axis(const perp_model *model, const perp_eval *eval, in
 {
   const perp_drive_def *def = &model->drive_def[drive];
   const perp_joint_def *joint = &model->joint_def[def->joint];
-  const perp_pose *A = &eval->pose[joint->a], *B = &eval->pose[joint->b];
+  const perp_pose *A = &eval->pose[joint->a], *pose = &eval->pose[joint->b];
   const int d = model->dim;
   double a[3] = { 0 }, b[3] = { 0 }, s[3] = { 0 };
   memset(e, 0, 3 * sizeof *e);
   memset(p, 0, 3 * sizeof *p);
-  perp_turn(d, B->R, joint->anchor_b, s);
-  for (int k = 0; k < d; k++) p[k] = B->x[k] + s[k];
+  perp_turn(d, pose->R, joint->anchor_b, s);
+  for (int k = 0; k < d; k++) p[k] = pose->x[k] + s[k];
   if (d == 2 && !model->drive[drive].slides) {
     e[2] = 1;
     return;
   }
   if (def->axis == PERP_DRIVE_TURN) {
-    perp_turn(3, B->R, def->along, e);
+    perp_turn(3, pose->R, def->along, e);
     return;
   }
   perp_turn(d, A->R, joint->axis_a, a);
-  perp_turn(d, B->R, joint->axis_b, b);
+  perp_turn(d, pose->R, joint->axis_b, b);
   if (def->axis == PERP_DRIVE_NODE)
     perp_cross(a, b, e);
   else
@@ -187,8 +187,8 @@ void perp_model_compensation(const perp_model *model, double t, const double *q,
   perp_eval eval = model->eval;
   if (model->carried.n == 0) return;
   perp_eval_poses(&eval, model, t, q);
-  for (int i = 0; i < model->n_drives && force != NULL; i++)
-    if (model->drive_def[i].gravity_compensation)
-      force[i] += part * compensation_of(model, &eval, t, i);
+  for (int drive = 0; drive < model->n_drives && force != NULL; drive++)
+    if (model->drive_def[drive].gravity_compensation)
+      force[drive] += part * compensation_of(model, &eval, t, drive);
   if (f != NULL) perp_compensation_apply(model, &eval, t, part, f);
 }

@@ -431,8 +431,8 @@ int perp_model_force_gradient(const perp_model *model, int i, double t, const do
 
 bool perp_model_forces_need_velocity(const perp_model *model)
 {
-  for (int b = 0; b < model->n_bodies && model->dim == 3; b++) {
-    const double *I = model->body_def[b].mass.inertia;
+  for (int body = 0; body < model->n_bodies && model->dim == 3; body++) {
+    const double *I = model->body_def[body].mass.inertia;
     bool spherical = I[0] == I[4] && I[4] == I[8] && I[3] == 0 && I[6] == 0 && I[7] == 0;
     if (!spherical) return true; /* gyroscopic torque */
   }

@@ -135,13 +135,14 @@ static int force_pairs_hash(const perp_cells *cells, const int cell[3])
 }
 
 /* whatever lies in a cell already */
-static void force_pairs_meet_cell(sum *sums, int i, const int cell[3])
+static void force_pairs_meet_cell(sum *sums, int pose, const int cell[3])
 {
   const perp_cells *cells = &sums->e->cells;
-  for (int j = cells->first[force_pairs_hash(cells, cell)]; j >= 0; j = cells->next[j]) {
-    const int *other = cells->cell + 3 * j;
+  for (int inertia = cells->first[force_pairs_hash(cells, cell)]; inertia >= 0;
+       inertia = cells->next[inertia]) {
+    const int *other = cells->cell + 3 * inertia;
     if (other[0] == cell[0] && other[1] == cell[1] && other[2] == cell[2])
-      force_pairs_meet(sums, i, j);
+      force_pairs_meet(sums, pose, inertia);
   }
 }
 
@@ -173,8 +174,9 @@ static void force_pairs_all(sum *sums)
     force_pairs_by_cells(sums);
     return;
   }
-  for (int i = sums->el->a; i <= sums->el->b; i++)
-    for (int j = sums->el->a; j < i; j++) force_pairs_meet(sums, i, j);
+  for (int pose = sums->el->a; pose <= sums->el->b; pose++)
+    for (int inertia = sums->el->a; inertia < pose; inertia++)
+      force_pairs_meet(sums, pose, inertia);
 }
 
 void perp_pairs_add(const perp_model *model, const perp_eval *eval, const perp_force_def *el,

@@ -143,9 +143,9 @@ static perp_status stab_unweighted(perp_ctx *ctx, void *user)
                      "soft joints and joint coordinates need weight=mass");
   system->unit = calloc((size_t)blocks->mptr[blocks->nb] + 1, sizeof *system->unit);
   if (system->unit == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the identity");
-  for (int b = 0; b < blocks->nb; b++) {
-    const int n = blocks->bptr[b + 1] - blocks->bptr[b];
-    for (int i = 0; i < n; i++) system->unit[blocks->mptr[b] + i * (n + 1)] = 1;
+  for (int body = 0; body < blocks->nb; body++) {
+    const int n = blocks->bptr[body + 1] - blocks->bptr[body];
+    for (int i = 0; i < n; i++) system->unit[blocks->mptr[body] + i * (n + 1)] = 1;
   }
   return PERP_OK;
 }

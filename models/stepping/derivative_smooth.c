@@ -113,10 +113,10 @@ static bool smooth_derivative(void *user, double t, double h, const double *q, c
     double *out = dqdot + model->nq * j;
     const double *x = dq + model->nq * j;
     perp_model_qdot(model, q, dv + model->nv * j, out);
-    for (int b = 0; b < model->n_bodies && model->dim == 3; b++) { /* N is linear in q */
+    for (int body = 0; body < model->n_bodies && model->dim == 3; body++) { /* N is linear in q */
       double rate[4];
-      perp_quat_rate(x + 7 * b + 3, v + 6 * b + 3, rate);
-      for (int i = 0; i < 4; i++) out[7 * b + 3 + i] += rate[i];
+      perp_quat_rate(x + 7 * body + 3, v + 6 * body + 3, rate);
+      for (int i = 0; i < 4; i++) out[7 * body + 3 + i] += rate[i];
     }
   }
   return true;

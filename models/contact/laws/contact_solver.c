@@ -372,13 +372,13 @@ static perp_status contact_solver_again(perp_ctx *ctx, perp_contact_solver *solv
 {
   const size_t size = (size_t)p->n * sizeof *lambda;
   perp_stats more;
-  perp_lcp q = *p;
-  q.tol_data = solver->setup.part * solver->setup.tol_data;
-  q.work = q.work > 0 ? fmin(stats->work, q.work - stats->work) : stats->work;
-  if (!(q.work > 0)) return PERP_OK;
+  perp_lcp lcp = *p;
+  lcp.tol_data = solver->setup.part * solver->setup.tol_data;
+  lcp.work = lcp.work > 0 ? fmin(stats->work, lcp.work - stats->work) : stats->work;
+  if (!(lcp.work > 0)) return PERP_OK;
   count->again++;
   memcpy(solver->first, lambda, size);
-  PERP_TRY(perp_lcp_solve(ctx, solver->solver, &q, solver->setup.part * solver->setup.tol, lambda,
+  PERP_TRY(perp_lcp_solve(ctx, solver->solver, &lcp, solver->setup.part * solver->setup.tol, lambda,
                           solver->w, NULL, &more));
   more.work += stats->work;
   more.iterations += stats->iterations;
@@ -408,23 +408,23 @@ static perp_status contact_solver_solve_once(perp_ctx *ctx, perp_contact_solver 
   const bool iterates = caps & PERP_LCP_ITERATIVE && caps & PERP_LCP_WARM;
   const double tol = solver->setup.tol,
                part = iterates || solver->setup.part < PART ? solver->setup.part : 1;
-  perp_lcp q = *p;
-  q.tol_data = part * solver->setup.tol_data;
-  q.brief = true;
-  PERP_TRY(perp_lcp_solve(ctx, solver->solver, &q, part * tol, lambda, solver->w, NULL, stats));
+  perp_lcp lcp = *p;
+  lcp.tol_data = part * solver->setup.tol_data;
+  lcp.brief = true;
+  PERP_TRY(perp_lcp_solve(ctx, solver->solver, &lcp, part * tol, lambda, solver->w, NULL, stats));
   if (contact_solver_chooses(solver) && stats->reason > 0 &&
       !contact_solver_within(solver, stats, solver->setup.part))
-    PERP_TRY(contact_solver_again(ctx, solver, &q, lambda, stats, count));
+    PERP_TRY(contact_solver_again(ctx, solver, &lcp, lambda, stats, count));
   if (solver->settle != NULL)
     solver->settle(solver, p, lambda);
   else if (stats->reason > 0 || part == 1 || !contact_solver_within(solver, stats, 1))
     return PERP_OK;
   perp_lcp_judgement judgement;
-  perp_lcp_judge(&q, lambda, solver->w, solver->scratch, &judgement);
+  perp_lcp_judge(&lcp, lambda, solver->w, solver->scratch, &judgement);
   stats->residual = judgement.rel;
   stats->data = judgement.data;
-  q.tol_data = p->tol_data;
-  const perp_reason verdict = perp_lcp_verdict(&q, tol, &judgement);
+  lcp.tol_data = p->tol_data;
+  const perp_reason verdict = perp_lcp_verdict(&lcp, tol, &judgement);
   if (stats->reason > 0 || verdict == PERP_CONVERGED) stats->reason = verdict;
   return PERP_OK;
 }
@@ -453,19 +453,19 @@ static double contact_solver_budget(const perp_contact_solver *solver, const per
 }
 
 static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *solver,
-                                          const perp_lcp *p, double rel, double spare,
+                                          const perp_lcp *lcp, double rel, double spare,
                                           double *lambda, perp_stats *stats,
                                           perp_contact_count *count)
 {
-  const int n = p->n, nv = p->F != NULL ? p->F->nv : 0;
+  const int n = lcp->n, nv = lcp->F != NULL ? lcp->F->nv : 0;
   const size_t size = (size_t)n * sizeof *lambda;
   const unsigned caps = solver->lcp.d->caps;
-  const bool dense = p->F == NULL || !(caps & PERP_LCP_FACTORED);
-  perp_lcp q = *p;
-  q.work = (1 - spare) * contact_solver_budget(solver, p);
+  const bool dense = lcp->F == NULL || !(caps & PERP_LCP_FACTORED);
+  perp_lcp q = *lcp;
+  q.work = (1 - spare) * contact_solver_budget(solver, lcp);
   q.brief = q.brief || spare > 0; /* what is claimed of the same contacts has been looked into */
   bool thrown = false;
-  rel = drop_bad_guess(solver, p, rel, lambda);
+  rel = drop_bad_guess(solver, lcp, rel, lambda);
   const bool unrated = isnan(rel);
   if (unrated) memcpy(solver->first, solver->w, size);
   *stats = (perp_stats){ .reason = PERP_UNSUITED };
@@ -475,14 +475,14 @@ static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *so
     PERP_TRY(contact_solver_solve_once(ctx, solver, &q, lambda, stats, count));
   }
   if (stats->reason > 0 || stats->reason == PERP_SWEEPS_DONE) return PERP_OK;
-  if (unrated) rel = perp_lcp_rel(p, solver->a, solver->best, solver->first);
+  if (unrated) rel = perp_lcp_rel(lcp, solver->a, solver->best, solver->first);
   perp_lcp_candidate best = { isfinite(rel) ? rel : HUGE_VAL, -1 };
   if (caps & PERP_LCP_CHOOSES)
-    best.gain = gain_of(solver, p, lambda);
+    best.gain = gain_of(solver, lcp, lambda);
   else
-    thrown = keep_best(solver, p, stats->residual, &best, lambda);
-  perp_lcp_product(p, lambda, solver->w, solver->scratch);
-  perp_lcp_rate(p, solver->a, lambda, solver->w, &stats->residual, &stats->data);
+    thrown = keep_best(solver, lcp, stats->residual, &best, lambda);
+  perp_lcp_product(lcp, lambda, solver->w, solver->scratch);
+  perp_lcp_rate(lcp, solver->a, lambda, solver->w, &stats->residual, &stats->data);
   count->thrown += thrown || best.gain > PERP_THROWN;
   return PERP_OK;
 }

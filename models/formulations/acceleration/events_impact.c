@@ -56,11 +56,11 @@ static int events_impact_fastest(const perp_events *events, const perp_constrain
 {
   int found = -1;
   *speed = 0;
-  for (int i = 0; i < events->at.n; i++) {
-    const double a = part[i] ? events_impact_approach(events, system, i, v) : 0;
+  for (int contact = 0; contact < events->at.n; contact++) {
+    const double a = part[contact] ? events_impact_approach(events, system, contact, v) : 0;
     if (a > *speed) {
       *speed = a;
-      found = i;
+      found = contact;
     }
   }
   return found;

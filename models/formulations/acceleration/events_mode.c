@@ -285,11 +285,11 @@ bool perp_events_reversed(perp_events *events, const perp_constrained *system)
 double perp_events_turn(perp_events *events, const perp_constrained *system, double part)
 {
   double most = 0;
-  for (int i = 0; i < events->trial.n; i++) {
+  for (int contact = 0; contact < events->trial.n; contact++) {
     double along[3], old[3], slide[3], speed;
-    const perp_event_contact *touching = mode_steady(events, system, i, slide, &speed);
+    const perp_event_contact *touching = mode_steady(events, system, contact, slide, &speed);
     if (touching == NULL) continue;
-    mode_slip(events, system, i, along);
+    mode_slip(events, system, contact, along);
     for (int j = 0; j < 3; j++) along[j] += slide[j] / events->trial.h;
     const double length = sqrt(perp_dot(3, along, along));
     if (length <= CLEAR * events->start.w_scale) continue;
@@ -298,7 +298,7 @@ double perp_events_turn(perp_events *events, const perp_constrained *system, dou
       most = fmax(most, fabs(along[j] / length - old[j]));
       along[j] = part * along[j] / length + (1 - part) * old[j];
     }
-    mode_slide(events, system, i, along);
+    mode_slide(events, system, contact, along);
   }
   return most;
 }

@@ -158,27 +158,30 @@ static void reduced_derivative_to_joints(reduced_derivative *s)
   }
 }
 
-static void reduced_derivative_to_model(reduced_derivative *s, const double *q, const double *u)
+static void reduced_derivative_to_model(reduced_derivative *derivative, const double *q,
+                                        const double *u)
 {
-  perp_derivative *d = s->d;
+  perp_derivative *d = derivative->d;
   const perp_model *model = d->model;
-  perp_reduced_kinematics(s->of.tree, q, u);
-  perp_reduced_to_model(s->of.tree, s->qe, s->vm);
+  perp_reduced_kinematics(derivative->of.tree, q, u);
+  perp_reduced_to_model(derivative->of.tree, derivative->qe, derivative->vm);
   for (int j = 0; j < d->n; j++) {
-    const double *cq = s->cq + s->nq * j, *cu = s->cu + s->nu * j,
-                 eps = reduced_derivative_eps(s, j, cq, cu);
+    const double *cq = derivative->cq + derivative->nq * j,
+                 *cu = derivative->cu + derivative->nu * j,
+                 eps = reduced_derivative_eps(derivative, j, cq, cu);
     double *dq = d->dq + model->nv * j, *dv = d->dv + model->nv * j;
     memset(dq, 0, (size_t)model->nv * sizeof *dq);
     memset(dv, 0, (size_t)model->nv * sizeof *dv);
     for (int p = 0; p < PERP_DERIVATIVE_POINTS && eps > 0; p++) {
       const double by = eps * perp_derivative_at[p], weight = perp_derivative_weight[p] / eps;
-      for (int i = 0; i < s->nq; i++) s->qa[i] = q[i] + by * cq[i];
-      for (int i = 0; i < s->nu; i++) s->ua[i] = u[i] + by * cu[i];
-      perp_reduced_project(s->of.tree, s->qa);
-      perp_reduced_kinematics(s->of.tree, s->qa, s->ua);
-      perp_reduced_to_model(s->of.tree, s->qm, s->vm);
-      perp_model_difference(model, s->qe, s->qm, d->x_at);
-      for (int i = 0; i < model->nv; i++) dq[i] += weight * d->x_at[i], dv[i] += weight * s->vm[i];
+      for (int i = 0; i < derivative->nq; i++) derivative->qa[i] = q[i] + by * cq[i];
+      for (int i = 0; i < derivative->nu; i++) derivative->ua[i] = u[i] + by * cu[i];
+      perp_reduced_project(derivative->of.tree, derivative->qa);
+      perp_reduced_kinematics(derivative->of.tree, derivative->qa, derivative->ua);
+      perp_reduced_to_model(derivative->of.tree, derivative->qm, derivative->vm);
+      perp_model_difference(model, derivative->qe, derivative->qm, d->x_at);
+      for (int i = 0; i < model->nv; i++)
+        dq[i] += weight * d->x_at[i], dv[i] += weight * derivative->vm[i];
     }
   }
 }

@@ -157,19 +157,19 @@ static double avbd_force(const perp_scheme *scheme, const perp_scheme_row *row)
 /* ---- primal and dual ---- */
 
 /* One body to the least of its part, all others held. */
-static void avbd_body(avbd *work, int b)
+static void avbd_body(avbd *work, int body)
 {
   const perp_scheme *scheme = &work->s;
   const perp_blocks *blocks = &scheme->e.blocks;
   const int n = scheme->model->nvb;
-  double H[36], g[6], *u = scheme->v1 + n * b;
-  const double *M = blocks->M + blocks->mptr[b];
+  double H[36], g[6], *u = scheme->v1 + n * body;
+  const double *M = blocks->M + blocks->mptr[body];
   memcpy(H, M, (size_t)(n * n) * sizeof *H);
   for (int i = 0; i < n; i++) {
     g[i] = 0;
-    for (int j = 0; j < n; j++) g[i] -= M[i + n * j] * (u[j] - work->y[n * b + j]);
+    for (int j = 0; j < n; j++) g[i] -= M[i + n * j] * (u[j] - work->y[n * body + j]);
   }
-  for (int l = work->first[b]; l < work->first[b + 1]; l++) {
+  for (int l = work->first[body]; l < work->first[body + 1]; l++) {
     const perp_scheme_row *row = &scheme->row[work->list[l] / 2];
     const double *J = row->J[work->list[l] % 2], p = avbd_force(scheme, row);
     for (int i = 0; i < n; i++) {

@@ -233,11 +233,11 @@ static perp_reason ipc_newton(perp_ipc *ipc, double t, double h, bool *moved)
     reason = ipc_search(ipc, t, h);
     if (reason < 0) return reason;
     *moved = true;
-    for (int b = 0; b < model->n_bodies && model->dim == 3; b++)
-      if (perp_norm(ipc->x + 6 * b + 3) > TURN_MOST) {
+    for (int body = 0; body < model->n_bodies && model->dim == 3; body++)
+      if (perp_norm(ipc->x + 6 * body + 3) > TURN_MOST) {
         snprintf(ipc->cause, PERP_IPC_CAUSE,
-                 "body %d turns by %.3g rad in a step of %g s; %g rad are served", b,
-                 perp_norm(ipc->x + 6 * b + 3), h, TURN_MOST);
+                 "body %d turns by %.3g rad in a step of %g s; %g rad are served", body,
+                 perp_norm(ipc->x + 6 * body + 3), h, TURN_MOST);
         return PERP_UNSUITED;
       }
   }
