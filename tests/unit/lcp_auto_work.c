@@ -138,6 +138,9 @@ static void shown_set(const perp_spec *automatic, bool table)
       file(path, automatic, table);
     }
   closedir(dir);
+  /* the soft projection of the overlaps of 250 bodies, many contacts beyond need */
+  snprintf(path, sizeof path, "%s/tests/data/lcp/positions-142.lcp", source);
+  file(path, automatic, table);
   for (int i = 0; (f = perp_lcp_family_at(i)) != NULL; i++) {
     static const int rows[] = { 16, 64, 192 };
     int before = 0;

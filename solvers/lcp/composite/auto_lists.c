@@ -71,7 +71,7 @@ perp_auto_structure perp_auto_look(const perp_lcp *lcp)
   return s;
 }
 
-enum { STAGES = 18 };
+enum { STAGES = 19 };
 
 /* Methods that are done at once where few rows pivot come first, within little more than the
  * reading of A. */
@@ -143,6 +143,7 @@ static const perp_auto_stage sparse[STAGES] = { { "apgd", 3, 0, 0, 0 },
                                                 { "dantzig", 12, 0, 0, 0 },
                                                 { "pdas", 12, 0, 0, 0 },
                                                 { "pgs-subspace", 20, 0, 0, 0 },
+                                                { "pdas", 80, 0, 0, 0 },
                                                 { "minmap-newton", 20, 0, 0, 0 },
                                                 { "psor", 30, 0, 5, 0 },
                                                 { "dantzig", 60, 0, 0, 0 },
