@@ -96,8 +96,8 @@ static const perp_opt options[] = {
   PERP_REAL(
       struct opts, softness, 0, 0, 1, PERP_OPEN_MAX, "",
       "Compliance of contacts in the projection, as a fraction of the mean 1/m: contradictory "
-      "contacts then share the overlap. If more than 1 % of it remains, the projection counts "
-      "as unsolved. 0: rigid."),
+      "contacts then share the overlap. If more than 1 % of it, and more than tol, remains, "
+      "the projection counts as unsolved. 0: rigid."),
   PERP_REAL(struct opts, limit, HUGE_VAL, 0, HUGE_VAL, PERP_OPEN_MIN, "m",
             "Largest component (m or rad) of the position correction of a pass. A larger one is "
             "scaled down as a whole: use it with several passes (Cline 2002, section 5.2.3)."),

@@ -50,7 +50,8 @@ static const perp_opt options[] = {
             "solver made a fixed number of sweeps."),
   PERP_REAL(struct opts, softness, 1e-7, 0, 1, PERP_OPEN_MAX, "",
             "Compliance of contacts in the projection, as a fraction of the mean 1/m. Redundant "
-            "contacts then have one solution. If more than 1 % of the overlap remains, the "
+            "contacts then have one solution. If more than 1 % of the overlap, and more than tol, "
+            "remains, the "
             "projection counts as unsolved. 0: rigid."),
   PERP_OPTIONS_END
 };

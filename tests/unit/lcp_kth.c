@@ -186,6 +186,37 @@ static void test_narrow(void)
   perp_model_destroy(model);
 }
 
+/* A ball that touches one wall 2 nm deeper than the gap is too narrow: the projection, which leaves
+ * 1 nm alone, is solved where both walls keep less than that, however much of the overlap it is. */
+static void test_within_tol(void)
+{
+  static const double narrow[] = { 1e-9, 4e-9 }; /* half of it is left at each wall */
+  for (int i = 0; i < 2; i++) {
+    perp_model *model = run_model(&ctx, 2);
+    run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x = { 2e-9, 0, 0 } });
+    run_shape(&ctx, model, (perp_shape_def){ .body = 0, .kind = PERP_SHAPE_SPHERE, .radius = 0.1 });
+    for (int side = -1; side <= 1; side += 2)
+      run_shape(&ctx, model,
+                (perp_shape_def){ .body = PERP_WORLD,
+                                  .kind = PERP_SHAPE_BOX,
+                                  .half = { 0.1, 1 },
+                                  .x = { side * (0.2 - 0.5 * narrow[i]) } });
+    run_finish(&ctx, model);
+    const run_parts parts = { .formulation = "velocity", .stab = "split", .lcp = "dantzig" };
+    perp_sim *sim = run_start(&ctx, model, parts, 1e-3);
+    run_to(&ctx, sim, 1e-3);
+    const perp_contact_count *count = perp_sim_contacts(sim);
+    const double *q, *v;
+    double t;
+    perp_sim_state(sim, &t, &q, &v);
+    near(q[0], 0, 1e-12, 0, "a gap too narrow by %g m: the walls share it", narrow[i]);
+    ok((count->failures > 0) == (i == 1), "... %s within tol: %d problems without a solution",
+       i == 0 ? "what is left is" : "not", (int)count->failures);
+    perp_sim_destroy(sim);
+    perp_model_destroy(model);
+  }
+}
+
 int main(void)
 {
   static const struct {
@@ -237,6 +268,7 @@ int main(void)
       if (formulations[f].rigid) each_call(drives, "a limit and a motor", parts);
     }
   test_narrow();
+  test_within_tol();
   perp_model_destroy(contacts);
   perp_model_destroy(drives);
   perp_spec_free(&plan.of);

@@ -115,10 +115,16 @@ bool perp_contact_post_stops(const perp_contact_post *p)
   return p->how.velocity;
 }
 
+/* what is left alone */
+static double contacts_post_tol(const perp_contact_post *p, bool swept)
+{
+  return fmax(fmax(p->how.tol, p->o.slop), swept ? p->how.swept * p->o.size : 0);
+}
+
 bool perp_contact_post_deep(const perp_contact_post *p, const perp_contact *contact,
                             const unsigned char *left, int n, bool swept)
 {
-  const double tol = fmax(fmax(p->how.tol, p->o.slop), swept ? p->how.swept * p->o.size : 0);
+  const double tol = contacts_post_tol(p, swept);
   for (int i = 0; i < n; i++)
     if (contact[i].gap < -tol && (left == NULL || !left[i])) return true;
   return false;
@@ -234,8 +240,8 @@ static bool contacts_post_correct(perp_contact_post *p, perp_constrained *k,
   return true;
 }
 
-/* Has the softness left overlaps?  Those of k->a, a problem that was not solved (contacts_post.h).
- */
+/* Has the softness left overlaps that are corrected?  Those of k->a, a problem that was not solved
+ * (contacts_post.h). */
 static void contacts_post_judge(perp_contact_post *p, const perp_constrained *k,
                                 const perp_contact *contact, int n, perp_contact_count *count)
 {
@@ -247,7 +253,7 @@ static void contacts_post_judge(perp_contact_post *p, const perp_constrained *k,
     deepest = fmax(deepest, -gap);
     left = fmax(left, -after);
   }
-  if (left <= BAD * deepest) return;
+  if (left <= fmax(BAD * deepest, contacts_post_tol(p, false))) return;
   const perp_stats none = { .reason = PERP_NONE_WITHIN, .data = left / deepest };
   perp_contact_count_solve(count, "", &none);
 }

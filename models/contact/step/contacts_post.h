@@ -21,8 +21,9 @@
  * which always has a solution: contacts that contradict each other share the overlap.  Overlaps
  * after it are S lambda_S. As |lambda_S|_2 <= |lambda|_2 for every lambda that solves the rigid
  * problem (both minimize, and S > 0 adds S |lambda|^2 / 2), more than 1 % of the deepest overlap
- * left shows that none exists within that radius: the projection counts as a further problem, not
- * solved (PERP_NONE_WITHIN), and positions are the shared ones. */
+ * left shows that none exists within that radius: where it is deeper than what is left alone, too,
+ * the projection counts as a further problem, not solved (PERP_NONE_WITHIN), and positions are the
+ * shared ones. */
 #ifndef PERP_CONTACTS_POST_H
 #define PERP_CONTACTS_POST_H
 
