@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The numbers of a factorization of bodies: assembly, left-looking factor, solve. */
+#include "solvers/core/clones.h"
 #include "solvers/lcp/newton/bodylu_private.h"
 
 #include <cblas.h>
@@ -87,27 +88,42 @@ static void bodylu_assemble(perp_bodylu *bodylu, const perp_blocks *blocks, cons
   }
 }
 
+/* `rows` rows of C, a constant where it is called, in registers from the first term to the last */
+static inline __attribute__((always_inline)) void
+multiply_rows(int rows, int p, int m, int w, const double *A, const double *B, int lda, double *C)
+{
+  for (int j = 0; j < m; j++) {
+    double sum[8];
+    for (int i = 0; i < rows; i++) sum[i] = B[j] * A[i];
+    for (int k = 1; k < w; k++) {
+      const double *a = A + (size_t)k * (size_t)lda, f = B[j + k * lda];
+      for (int i = 0; i < rows; i++) sum[i] += f * a[i];
+    }
+    memcpy(C + (size_t)j * (size_t)p, sum, (size_t)rows * sizeof *sum);
+  }
+}
+
+PERP_CLONES static void bodylu_multiply_small(int p, int m, int w, const double *A, const double *B,
+                                              int lda, double *C)
+{
+  int i = 0;
+  for (; i + 8 <= p; i += 8) multiply_rows(8, p, m, w, A + i, B, lda, C + i);
+  for (; i + 4 <= p; i += 4) multiply_rows(4, p, m, w, A + i, B, lda, C + i);
+  for (; i + 2 <= p; i += 2) multiply_rows(2, p, m, w, A + i, B, lda, C + i);
+  for (; i < p; i++) multiply_rows(1, p, m, w, A + i, B, lda, C + i);
+}
+
 /* C [p x m, ld p] = A [p x w, lda] B' [m x w, lda] */
 static void bodylu_multiply(int p, int m, int w, const double *A, const double *B, int lda,
                             double *C)
 {
-  if ((long)p * m * w > 6000) {
+  if ((long)p * m * w > 6000)
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, p, m, w, 1, A, lda, B, lda, 0, C, p);
-    return;
-  }
-  for (int j = 0; j < m; j++) {
-    double *c = C + (size_t)j * (size_t)p;
-    double f = B[j];
-    for (int i = 0; i < p; i++) c[i] = f * A[i];
-    for (int k = 1; k < w; k++) {
-      const double *a = A + (size_t)k * (size_t)lda;
-      f = B[j + k * lda];
-      for (int i = 0; i < p; i++) c[i] += f * a[i];
-    }
-  }
+  else
+    bodylu_multiply_small(p, m, w, A, B, lda, C);
 }
 
-static bool bodylu_small_cholesky(int w, int ld, double *a)
+PERP_CLONES static bool bodylu_small_cholesky(int w, int ld, double *a)
 {
   for (int j = 0; j < w; j++) {
     double *cj = a + (size_t)j * (size_t)ld;
@@ -121,6 +137,21 @@ static bool bodylu_small_cholesky(int w, int ld, double *a)
     for (int i = j; i < w; i++) cj[i] *= inv;
   }
   return true;
+}
+
+/* rows below: X L' = A */
+PERP_CLONES static void bodylu_rows_below(int w, int r, double *a)
+{
+  const int ld = w + r;
+  for (int j = 0; j < w; j++) {
+    double *cj = a + (size_t)j * (size_t)ld + w, inv = 1 / cj[j - w];
+    for (int k = 0; k < j; k++) {
+      const double *ck = a + (size_t)k * (size_t)ld + w;
+      double f = ck[j - w];
+      for (int i = 0; i < r; i++) cj[i] -= f * ck[i];
+    }
+    for (int i = 0; i < r; i++) cj[i] *= inv;
+  }
 }
 
 /* the panel of a supernode whose updates are done */
@@ -137,15 +168,7 @@ static bool finish_symmetric(int w, int r, double *a)
     return true;
   }
   if (!bodylu_small_cholesky(w, ld, a)) return false;
-  for (int j = 0; j < w; j++) { /* rows below: X L' = A */
-    double *cj = a + (size_t)j * (size_t)ld + w, inv = 1 / cj[j - w];
-    for (int k = 0; k < j; k++) {
-      const double *ck = a + (size_t)k * (size_t)ld + w;
-      double f = ck[j - w];
-      for (int i = 0; i < r; i++) cj[i] -= f * ck[i];
-    }
-    for (int i = 0; i < r; i++) cj[i] *= inv;
-  }
+  bodylu_rows_below(w, r, a);
   return true;
 }
 
@@ -283,59 +306,88 @@ void perp_bodylu_J(const perp_bodylu *bodylu, const double *f, double *y)
   }
 }
 
+/* x -= B y, B [r x w] the rows below of a panel with leading dimension ld */
+PERP_CLONES static void bodylu_forward(int w, int r, const double *B, int ld, const double *y,
+                                       double *x)
+{
+  for (int j = 0; j < w; j++, B += ld)
+    for (int i = 0; i < r; i++) x[i] -= y[j] * B[i];
+}
+
+/* `columns` of y -= B' x, a constant where it is called: so many sums at once, each of them in the
+ * order of the rows */
+static inline __attribute__((always_inline)) void
+backward_columns(int columns, int r, const double *B, int ld, const double *x, double *y)
+{
+  double sum[6];
+  for (int j = 0; j < columns; j++) sum[j] = y[j];
+  for (int i = 0; i < r; i++)
+    for (int j = 0; j < columns; j++) sum[j] -= B[i + j * ld] * x[i];
+  for (int j = 0; j < columns; j++) y[j] = sum[j];
+}
+
+static void bodylu_backward(int w, int r, const double *B, int ld, const double *x, double *y)
+{
+  int j = 0;
+  for (; j + 6 <= w; j += 6) backward_columns(6, r, B + (size_t)j * (size_t)ld, ld, x, y + j);
+  for (; j + 3 <= w; j += 3) backward_columns(3, r, B + (size_t)j * (size_t)ld, ld, x, y + j);
+  for (; j < w; j++) backward_columns(1, r, B + (size_t)j * (size_t)ld, ld, x, y + j);
+}
+
+/* y of the diagonal part of a panel: L y = P y, or L y = y of a symmetric one */
+static void diagonal_forward(const perp_bodylu *bodylu, const supernode *n, double *y)
+{
+  const double *a = bodylu->val + n->panel;
+  if (bodylu->lu)
+    for (int j = 0; j < n->w; j++) {
+      int q = bodylu->pivot[n->first + j] - 1;
+      double swap = y[j];
+      y[j] = y[q];
+      y[q] = swap;
+    }
+  for (int j = 0; j < n->w; j++, a += n->w + n->r) {
+    if (!bodylu->lu) y[j] /= a[j];
+    for (int i = j + 1; i < n->w; i++) y[i] -= y[j] * a[i];
+  }
+}
+
+/* and U y = y, or L' y = y */
+static void diagonal_backward(const perp_bodylu *bodylu, const supernode *n, double *y)
+{
+  for (int j = n->w - 1; j >= 0; j--) {
+    const double *c = bodylu->val + n->panel + (size_t)j * (size_t)(n->w + n->r);
+    if (bodylu->lu) {
+      y[j] /= c[j];
+      for (int i = 0; i < j; i++) y[i] -= y[j] * c[i];
+    } else {
+      double sum = y[j];
+      for (int i = j + 1; i < n->w; i++) sum -= c[i] * y[i];
+      y[j] = sum / c[j];
+    }
+  }
+}
+
+/* The rows below a panel are gathered in the scratch of the factorization, so that the loops over
+ * them run through memory. */
 void perp_bodylu_solve(const perp_bodylu *bodylu, double *x)
 {
   int n_sn = bodylu->N > 0 ? bodylu->owner[bodylu->N - 1] + 1 : 0;
+  double *below = bodylu->update;
   for (int t = 0; t < n_sn; t++) {
     const supernode *n = &bodylu->sn[t];
-    const double *a = bodylu->val + n->panel;
     const int *row = bodylu->rows + n->rows;
-    int ld = n->w + n->r;
-    double *y = x + n->first;
-    if (bodylu->lu)
-      for (int j = 0; j < n->w; j++) {
-        int q = bodylu->pivot[n->first + j] - 1;
-        double swap = y[j];
-        y[j] = y[q];
-        y[q] = swap;
-      }
-    for (int j = 0; j < n->w; j++, a += ld) {
-      double v = bodylu->lu ? y[j] : y[j] / a[j];
-      y[j] = v;
-      for (int i = j + 1; i < n->w; i++) y[i] -= v * a[i];
-      if (!bodylu->lu)
-        for (int i = 0; i < n->r; i++) x[row[i]] -= v * a[n->w + i];
-    }
-    if (bodylu->lu) {
-      /* L below is A U^-1: it multiplies the finished y */
-      a = bodylu->val + n->panel;
-      for (int j = 0; j < n->w; j++, a += ld)
-        for (int i = 0; i < n->r; i++) x[row[i]] -= y[j] * a[n->w + i];
-    }
+    diagonal_forward(bodylu, n, x + n->first);
+    for (int i = 0; i < n->r; i++) below[i] = x[row[i]];
+    /* where it is an LU, L below is A U^-1: it multiplies the finished y, too */
+    bodylu_forward(n->w, n->r, bodylu->val + n->panel + n->w, n->w + n->r, x + n->first, below);
+    for (int i = 0; i < n->r; i++) x[row[i]] = below[i];
   }
   for (int t = n_sn - 1; t >= 0; t--) {
     const supernode *n = &bodylu->sn[t];
     const int *row = bodylu->rows + n->rows;
-    int ld = n->w + n->r;
-    double *y = x + n->first;
-    const double *a = bodylu->val + n->panel,
-                 *u = (bodylu->lu ? bodylu->uval : bodylu->val) + n->panel;
-    for (int j = n->w - 1; j >= 0; j--) {
-      const double *below = u + (size_t)j * (size_t)ld + n->w;
-      double sum = y[j];
-      for (int i = 0; i < n->r; i++) sum -= below[i] * x[row[i]];
-      y[j] = sum;
-    }
-    for (int j = n->w - 1; j >= 0; j--) {
-      const double *c = a + (size_t)j * (size_t)ld;
-      if (bodylu->lu) { /* U in the upper triangle of the diagonal panel */
-        y[j] /= c[j];
-        for (int i = 0; i < j; i++) y[i] -= y[j] * c[i];
-      } else {
-        double sum = y[j];
-        for (int i = j + 1; i < n->w; i++) sum -= c[i] * y[i];
-        y[j] = sum / c[j];
-      }
-    }
+    const double *u = (bodylu->lu ? bodylu->uval : bodylu->val) + n->panel;
+    for (int i = 0; i < n->r; i++) below[i] = x[row[i]];
+    bodylu_backward(n->w, n->r, u + n->w, n->w + n->r, below, x + n->first);
+    diagonal_backward(bodylu, n, x + n->first);
   }
 }
