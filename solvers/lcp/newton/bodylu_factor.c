@@ -27,8 +27,40 @@ size_t perp_bodylu_nnz(const perp_bodylu *bodylu)
   return bodylu->size;
 }
 
-static void bodylu_assemble(perp_bodylu *bodylu, const perp_blocks *blocks, const double *omega,
-                            const double *sigma, const int *of)
+/* out += (fx x) (fy y)', x [wk], y [wl] */
+static inline __attribute__((always_inline)) void add_outer(int wk, int wl, int ld, double fx,
+                                                            const double *x, double fy,
+                                                            const double *y, double *out)
+{
+  for (int b = 0; b < wl; b++, out += ld) {
+    const double f = fy * y[b];
+    for (int a = 0; a < wk; a++) out[a] += f * (fx * x[a]);
+  }
+}
+
+/* The rows of a group to the block of its sub-matrices k and l; wk, wl: constants where that pays
+ */
+static inline __attribute__((always_inline)) void
+assemble_pair(const perp_bodylu *bodylu, int k, int l, size_t off, int wk, int wl, int ld, int row,
+              int r, const double *omega, const double *sigma, const int *of)
+{
+  double *lower = bodylu->val + off, *upper = bodylu->lu && k != l ? bodylu->uval + off : NULL;
+  const double *xk = bodylu->Jr + bodylu->joff[k], *xl = bodylu->Jr + bodylu->joff[l];
+  for (int i = 0; i < r; i++) {
+    const double *x = xk + i * wk, *y = xl + i * wl;
+    if (omega[i] != 0) add_outer(wk, wl, ld, 1, x, omega[i], y, lower);
+    if (sigma != NULL && sigma[i] != 0) {
+      /* sigma J_i' J_n: lower part (k, l), upper part (l, k) transposed */
+      const int n = of[row + i] - row;
+      add_outer(wk, wl, ld, sigma[i], x, 1, xl + n * wl, lower);
+      if (upper != NULL) add_outer(wk, wl, ld, sigma[i], xk + n * wk, 1, y, upper);
+    }
+    if (omega[i] != 0 && upper != NULL) add_outer(wk, wl, ld, 1, x, omega[i], y, upper);
+  }
+}
+
+PERP_CLONES static void bodylu_assemble(perp_bodylu *bodylu, const perp_blocks *blocks,
+                                        const double *omega, const double *sigma, const int *of)
 {
   memset(bodylu->val, 0, bodylu->size * sizeof *bodylu->val);
   if (bodylu->lu) memset(bodylu->uval, 0, bodylu->size * sizeof *bodylu->val);
@@ -52,38 +84,11 @@ static void bodylu_assemble(perp_bodylu *bodylu, const perp_blocks *blocks, cons
         int wk = bodylu->width[bodylu->jblk[k]], wl = bodylu->width[bodylu->jblk[l]],
             ld = bodylu->ld[bodylu->jblk[l]];
         bodylu->work += (bodylu->lu ? 2 : 1) * r * wk * wl;
-        bool diagonal = k == l;
-        for (int i = 0; i < r; i++) {
-          double o = omega[row + i], s = sigma != NULL ? sigma[row + i] : 0;
-          const double *x = bodylu->Jr + bodylu->joff[k] + i * wk,
-                       *y = bodylu->Jr + bodylu->joff[l] + i * wl;
-          double *out = bodylu->val + bodylu->off[p];
-          if (o != 0)
-            for (int b = 0; b < wl; b++, out += ld) {
-              double f = o * y[b];
-              for (int a = 0; a < wk; a++) out[a] += f * x[a];
-            }
-          if (s != 0) { /* sigma J_i' J_n: lower part (k, l), upper part (l, k) transposed */
-            int n = of[row + i] - row;
-            const double *xn = bodylu->Jr + bodylu->joff[k] + n * wk,
-                         *yn = bodylu->Jr + bodylu->joff[l] + n * wl;
-            out = bodylu->val + bodylu->off[p];
-            for (int b = 0; b < wl; b++, out += ld)
-              for (int a = 0; a < wk; a++) out[a] += s * x[a] * yn[b];
-            if (!diagonal) {
-              out = bodylu->uval + bodylu->off[p];
-              for (int b = 0; b < wl; b++, out += ld)
-                for (int a = 0; a < wk; a++) out[a] += s * xn[a] * y[b];
-            }
-          }
-          if (bodylu->lu && !diagonal && o != 0) {
-            out = bodylu->uval + bodylu->off[p];
-            for (int b = 0; b < wl; b++, out += ld) {
-              double f = o * y[b];
-              for (int a = 0; a < wk; a++) out[a] += f * x[a];
-            }
-          }
-        }
+        const double *s = sigma != NULL ? sigma + row : NULL;
+        if (wk == 6 && wl == 6)
+          assemble_pair(bodylu, k, l, bodylu->off[p], 6, 6, ld, row, r, omega + row, s, of);
+        else
+          assemble_pair(bodylu, k, l, bodylu->off[p], wk, wl, ld, row, r, omega + row, s, of);
       }
   }
 }
@@ -208,6 +213,23 @@ static void bodylu_enlist(perp_bodylu *bodylu, int k)
   bodylu->head[t] = k;
 }
 
+/* Subtract the update of the rows row [from ... p - 1] and the columns row [0 ... m - 1] from a
+ * panel of n.  Rows that follow each other there do so in the panel: they are taken in runs. */
+static void subtract_update(const perp_bodylu *bodylu, const supernode *n, const int *row, int m,
+                            int p, int from, double *panel)
+{
+  for (int first = from, end; first < p; first = end) {
+    for (end = first + 1; end < p && row[end] == row[end - 1] + 1; end++)
+      ;
+    const double *c = bodylu->update + first - from;
+    double *top = panel + bodylu->map[row[first]];
+    for (int j = 0; j < m; j++, c += p - from) {
+      double *out = top + (size_t)(row[j] - n->first) * (size_t)(n->w + n->r);
+      for (int i = 0; i < end - first; i++) out[i] -= c[i];
+    }
+  }
+}
+
 bool perp_bodylu_factor(perp_bodylu *bodylu, const perp_blocks *blocks, const double *omega,
                         const double *sigma, const int *of)
 {
@@ -232,18 +254,10 @@ bool perp_bodylu_factor(perp_bodylu *bodylu, const perp_blocks *blocks, const do
       const double *Ud = bodylu->lu ? bodylu->uval + d->panel + d->w + bodylu->pos[k] : Ld;
       bodylu->work += (double)(bodylu->lu ? 2 * p - m : p) * m * d->w;
       bodylu_multiply(p, m, d->w, Ld, Ud, ldd, bodylu->update);
-      for (int j = 0; j < m; j++) {
-        double *out = a + (size_t)(row[j] - n->first) * (size_t)ld;
-        const double *c = bodylu->update + (size_t)j * (size_t)p;
-        for (int i = bodylu->lu ? 0 : j; i < p; i++) out[bodylu->map[row[i]]] -= c[i];
-      }
+      subtract_update(bodylu, n, row, m, p, 0, a);
       if (bodylu->lu && p > m) {
         bodylu_multiply(p - m, m, d->w, Ud + m, Ld, ldd, bodylu->update);
-        for (int j = 0; j < m; j++) {
-          double *out = u + (size_t)(row[j] - n->first) * (size_t)ld;
-          const double *c = bodylu->update + (size_t)j * (size_t)(p - m);
-          for (int i = m; i < p; i++) out[bodylu->map[row[i]]] -= c[i - m];
-        }
+        subtract_update(bodylu, n, row, m, p, m, u);
       }
       bodylu->pos[k] += m;
       bodylu_enlist(bodylu, k);
