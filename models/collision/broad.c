@@ -291,10 +291,10 @@ static void broad_meet_cell(const perp_broad *broad, perp_pair_lane *lane, const
 {
   int at = bucket_of(broad, level, cell), end = broad->bucket[at + 1];
   for (int k = after >= 0 ? after + 1 : broad->bucket[at]; k < end; k++) {
-    const perp_grid_entry *f = &broad->sorted[k];
-    if (f->cell[0] == cell[0] && f->cell[1] == cell[1] && f->cell[2] == cell[2] &&
-        f->level == level)
-      broad_meet(broad, lane, e, f);
+    const perp_grid_entry *entry = &broad->sorted[k];
+    if (entry->cell[0] == cell[0] && entry->cell[1] == cell[1] && entry->cell[2] == cell[2] &&
+        entry->level == level)
+      broad_meet(broad, lane, e, entry);
   }
 }
 

@@ -13,20 +13,20 @@
  * coordinate takes the rest. */
 #include "models/collision/pairs.h"
 
-int perp_plane_ellipsoid(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
+int perp_plane_ellipsoid(const perp_shape *a, const perp_pose *pa, const perp_shape *shape,
                          const perp_pose *pb, double margin, perp_touch *out)
 {
   double o[3], r[3], m[3], u[3], c[3], x[3];
   perp_turn(3, pa->R, a->axis, out->n);
   perp_place(pa, a->c, o);
-  perp_place(pb, b->c, c);
+  perp_place(pb, shape->c, c);
   perp_turn_back(3, pb->R, out->n, u);
-  perp_turn_back(3, b->R, u, m); /* the normal in the axes of the ellipsoid */
+  perp_turn_back(3, shape->R, u, m); /* the normal in the axes of the ellipsoid */
   double extent = 0;
-  for (int i = 0; i < 3; i++) extent += b->half[i] * b->half[i] * m[i] * m[i];
+  for (int i = 0; i < 3; i++) extent += shape->half[i] * shape->half[i] * m[i] * m[i];
   extent = sqrt(extent);
-  for (int i = 0; i < 3; i++) x[i] = -b->half[i] * b->half[i] * m[i] / extent;
-  perp_turn(3, b->R, x, u);
+  for (int i = 0; i < 3; i++) x[i] = -shape->half[i] * shape->half[i] * m[i] / extent;
+  perp_turn(3, shape->R, x, u);
   perp_turn(3, pb->R, u, x);
   perp_along(c, 1, x, out->p[1]);
   perp_sub(c, o, r);
@@ -91,18 +91,18 @@ static void closest_point(const double e[3], const double y[3], double x[3])
     x[i] = z[i] == 0 ? 0 : copysign(e[i] * r[i] * z[i] / (tau + (r[i] - 1)), y[i]);
 }
 
-int perp_sphere_ellipsoid(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
+int perp_sphere_ellipsoid(const perp_shape *a, const perp_pose *pa, const perp_shape *shape,
                           const perp_pose *pb, double margin, perp_touch *out)
 {
   double y[3], u[3], c[3], x[3], n[3], r[3], inside = 0;
   perp_place(pa, a->c, c);
   perp_place_back(pb, c, u);
-  perp_sub(u, b->c, u);
-  perp_turn_back(3, b->R, u, y);
-  closest_point(b->half, y, x);
+  perp_sub(u, shape->c, u);
+  perp_turn_back(3, shape->R, u, y);
+  closest_point(shape->half, y, x);
   for (int i = 0; i < 3; i++) {
-    n[i] = x[i] / (b->half[i] * b->half[i]);
-    inside += y[i] / b->half[i] * (y[i] / b->half[i]);
+    n[i] = x[i] / (shape->half[i] * shape->half[i]);
+    inside += y[i] / shape->half[i] * (y[i] / shape->half[i]);
   }
   double len = perp_norm(n);
   for (int i = 0; i < 3; i++) n[i] /= len;
@@ -110,10 +110,10 @@ int perp_sphere_ellipsoid(const perp_shape *a, const perp_pose *pa, const perp_s
   double distance = inside < 1 ? -perp_norm(r) : perp_norm(r);
   out->gap = distance - a->radius;
   if (!(out->gap < margin)) return 0;
-  perp_turn(3, b->R, x, u);
-  for (int i = 0; i < 3; i++) u[i] += b->c[i];
+  perp_turn(3, shape->R, x, u);
+  for (int i = 0; i < 3; i++) u[i] += shape->c[i];
   perp_place(pb, u, out->p[1]);
-  perp_turn(3, b->R, n, u);
+  perp_turn(3, shape->R, n, u);
   perp_turn(3, pb->R, u, n);
   perp_along(c, -a->radius, n, out->p[0]);
   for (int i = 0; i < 3; i++) out->n[i] = -n[i];

@@ -13,14 +13,14 @@ static uint32_t manifold_flipped(uint32_t feature)
   return perp_feature((int)type, (int)b, (int)a);
 }
 
-static void manifold_order(int n, perp_touch *t)
+static void manifold_order(int n, perp_touch *touch)
 {
   for (int i = 1; i < n; i++) {
-    if (!(t[i - 1].feature > t[i].feature)) continue;
-    const perp_touch x = t[i];
+    if (!(touch[i - 1].feature > touch[i].feature)) continue;
+    const perp_touch x = touch[i];
     int j = i;
-    for (; j > 0 && t[j - 1].feature > x.feature; j--) t[j] = t[j - 1];
-    t[j] = x;
+    for (; j > 0 && touch[j - 1].feature > x.feature; j--) touch[j] = touch[j - 1];
+    touch[j] = x;
   }
 }
 

@@ -182,15 +182,15 @@ int perp_hull_plane(const perp_shape *a, const perp_pose *pa, const perp_shape *
     if (x < facing_best - PERP_HULL_SNAP) facing_best = x, face = hull->fan[k];
   }
   for (int k = hull->start[face]; k < hull->start[face + 1]; k++) {
-    perp_touch *c = &t[count];
+    perp_touch *touch = &t[count];
     if (isinf(margin) && hull->loop[k] != support) continue;
-    perp_place(pa, hull->v + 3 * hull->loop[k], c->p[0]);
-    perp_sub(c->p[0], o, r);
-    c->gap = perp_dot(3, n, r);
-    if (!(c->gap < margin)) continue;
-    perp_along(c->p[0], -c->gap, n, c->p[1]);
-    for (int i = 0; i < 3; i++) c->n[i] = -n[i];
-    c->feature = perp_feature(PERP_VERTEX_A, 0, hull->loop[k]);
+    perp_place(pa, hull->v + 3 * hull->loop[k], touch->p[0]);
+    perp_sub(touch->p[0], o, r);
+    touch->gap = perp_dot(3, n, r);
+    if (!(touch->gap < margin)) continue;
+    perp_along(touch->p[0], -touch->gap, n, touch->p[1]);
+    for (int i = 0; i < 3; i++) touch->n[i] = -n[i];
+    touch->feature = perp_feature(PERP_VERTEX_A, 0, hull->loop[k]);
     count++;
   }
   count = perp_manifold_reduce(count, t, a->bound);

@@ -69,13 +69,13 @@ int perp_solid_solid(const perp_shape *a, const perp_pose *pa, const perp_shape 
   for (int k = 0; k < n; k++) {
     const double gap = point[k].gap - ca.radius - cb.radius;
     if (!(gap < margin)) continue;
-    perp_touch *x = &t[kept++];
-    x->gap = gap;
-    memcpy(x->n, m, sizeof m);
-    x->feature = solids_feature(&point[k]);
+    perp_touch *touch = &t[kept++];
+    touch->gap = gap;
+    memcpy(touch->n, m, sizeof m);
+    touch->feature = solids_feature(&point[k]);
     for (int i = 0; i < 3; i++) {
-      x->p[0][i] = origin[i] + point[k].pa[i] + ca.radius * m[i];
-      x->p[1][i] = origin[i] + point[k].pb[i] - cb.radius * m[i];
+      touch->p[0][i] = origin[i] + point[k].pa[i] + ca.radius * m[i];
+      touch->p[1][i] = origin[i] + point[k].pb[i] - cb.radius * m[i];
     }
   }
   return solids_manifold(&first, kept, t, size, out);
@@ -107,13 +107,13 @@ int perp_plane_solid(const perp_shape *a, const perp_pose *pa, const perp_shape 
   }
   perp_convex_patch(&convex, down, NEAR, &patch);
   for (int k = 0; k < patch.n && patch.n > 1; k++) {
-    perp_touch *x = &t[n];
-    *x = first;
-    x->gap = height + perp_dot(3, first.n, patch.p[k]);
-    if (!(x->gap < margin)) continue;
-    x->feature = perp_feature(PERP_VERTEX_B, 0, patch.id[k]);
-    perp_along(origin, 1, patch.p[k], x->p[1]);
-    perp_along(x->p[1], -x->gap, first.n, x->p[0]);
+    perp_touch *touch = &t[n];
+    *touch = first;
+    touch->gap = height + perp_dot(3, first.n, patch.p[k]);
+    if (!(touch->gap < margin)) continue;
+    touch->feature = perp_feature(PERP_VERTEX_B, 0, patch.id[k]);
+    perp_along(origin, 1, patch.p[k], touch->p[1]);
+    perp_along(touch->p[1], -touch->gap, first.n, touch->p[0]);
     n++;
   }
   return solids_manifold(&first, n, t, b->bound, out);

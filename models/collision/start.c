@@ -34,13 +34,15 @@ static perp_start_overlap start_of(const perp_model *model, const perp_pose *pos
     const int k = i;
     i = j, j = k;
   }
-  perp_start_overlap o = {
+  perp_start_overlap overlap = {
     .a = model->shape_def[i].body, .b = model->shape_def[j].body, .shape_a = i, .shape_b = j
   };
-  o.depth = -perp_shape_distance(model, i, &pose[o.a], j, &pose[o.b], NULL, NULL, NULL);
-  const double width = fmin(start_width(model, i, &pose[o.a]), start_width(model, j, &pose[o.b]));
-  o.part = width > 0 && width < HUGE_VAL ? o.depth / width : 0;
-  return o;
+  overlap.depth = -perp_shape_distance(model, i, &pose[overlap.a], j, &pose[overlap.b], NULL, NULL,
+                                       NULL);
+  const double width = fmin(start_width(model, i, &pose[overlap.a]),
+                            start_width(model, j, &pose[overlap.b]));
+  overlap.part = width > 0 && width < HUGE_VAL ? overlap.depth / width : 0;
+  return overlap;
 }
 
 /* The overlaps among n contacts, one for each pair of bodies, at the beginning of the list. */
@@ -142,10 +144,11 @@ perp_status perp_start_filter(perp_ctx *ctx, perp_model *model)
                            : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for overlaps");
   if (status == PERP_OK) start_mechanisms(model, of, on);
   for (int i = 0; i < n && status == PERP_OK; i++) {
-    const perp_start_overlap *o = &list[i];
-    const int b = start_root(of, o->b);
-    if (o->a == PERP_WORLD ? on[b] && !start_floor(model, o->shape_a) : start_root(of, o->a) == b)
-      status = perp_model_add_no_contact(ctx, model, o->a, o->b, o->depth);
+    const perp_start_overlap *overlap = &list[i];
+    const int b = start_root(of, overlap->b);
+    if (overlap->a == PERP_WORLD ? on[b] && !start_floor(model, overlap->shape_a)
+                                 : start_root(of, overlap->a) == b)
+      status = perp_model_add_no_contact(ctx, model, overlap->a, overlap->b, overlap->depth);
   }
   free(of);
   free(on);

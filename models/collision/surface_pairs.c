@@ -145,47 +145,47 @@ static bool surface_normal_counts(const surface_query *query, int t, const doubl
 /* ---- clusters ---- */
 
 /* The same point, found on two triangles: the smaller name stays, and the deeper one. */
-static bool surface_again(const surface_query *query, cluster *c, const perp_touch *touch)
+static bool surface_again(const surface_query *query, cluster *work, const perp_touch *touch)
 {
-  for (int i = 0; i < c->n; i++) {
+  for (int i = 0; i < work->n; i++) {
     double d[3];
-    perp_sub(touch->p[0], c->t[i].p[0], d);
-    if (perp_norm(d) > SNAP * query->size || fabs(touch->gap - c->t[i].gap) > SNAP * query->size)
+    perp_sub(touch->p[0], work->t[i].p[0], d);
+    if (perp_norm(d) > SNAP * query->size || fabs(touch->gap - work->t[i].gap) > SNAP * query->size)
       continue;
-    const uint32_t name = touch->feature < c->t[i].feature ? touch->feature : c->t[i].feature;
-    if (touch->gap < c->t[i].gap) c->t[i] = *touch;
-    c->t[i].feature = name;
+    const uint32_t name = touch->feature < work->t[i].feature ? touch->feature : work->t[i].feature;
+    if (touch->gap < work->t[i].gap) work->t[i] = *touch;
+    work->t[i].feature = name;
     return true;
   }
   return false;
 }
 
-static double surface_deepest(const cluster *c)
+static double surface_deepest(const cluster *work)
 {
   double low = HUGE_VAL;
-  for (int i = 0; i < c->n; i++) low = fmin(low, c->t[i].gap);
+  for (int i = 0; i < work->n; i++) low = fmin(low, work->t[i].gap);
   return low;
 }
 
 static void surface_add(surface_query *query, const perp_touch *touch)
 {
-  cluster *c = NULL;
-  for (int i = 0; i < query->n_clusters && c == NULL; i++)
-    if (1 - perp_dot(3, query->c[i].t[0].n, touch->n) < SAME) c = &query->c[i];
-  if (c == NULL && query->n_clusters < NORMALS_MAX) {
-    c = &query->c[query->n_clusters++];
-    c->n = 0;
+  cluster *work = NULL;
+  for (int i = 0; i < query->n_clusters && work == NULL; i++)
+    if (1 - perp_dot(3, query->c[i].t[0].n, touch->n) < SAME) work = &query->c[i];
+  if (work == NULL && query->n_clusters < NORMALS_MAX) {
+    work = &query->c[query->n_clusters++];
+    work->n = 0;
   }
-  if (c == NULL) { /* more normals than there is room for: those that are deepest */
-    c = &query->c[0];
+  if (work == NULL) { /* more normals than there is room for: those that are deepest */
+    work = &query->c[0];
     for (int i = 1; i < NORMALS_MAX; i++)
-      if (surface_deepest(&query->c[i]) > surface_deepest(c)) c = &query->c[i];
-    if (!(touch->gap < surface_deepest(c))) return;
-    c->n = 0;
+      if (surface_deepest(&query->c[i]) > surface_deepest(work)) work = &query->c[i];
+    if (!(touch->gap < surface_deepest(work))) return;
+    work->n = 0;
   }
-  if (surface_again(query, c, touch)) return;
-  if (c->n == POINTS_MAX) c->n = perp_manifold_spread(c->n, c->t, query->size);
-  c->t[c->n++] = *touch;
+  if (surface_again(query, work, touch)) return;
+  if (work->n == POINTS_MAX) work->n = perp_manifold_spread(work->n, work->t, query->size);
+  work->t[work->n++] = *touch;
 }
 
 /* ---- triangles ---- */
@@ -288,9 +288,9 @@ static int surface_collect(surface_query *query, perp_touch *out)
   if (query->n_clusters == 0 && query->dropped && !surface_deep(query))
     surface_add(query, &query->spare);
   for (int i = 0; i < query->n_clusters; i++) {
-    cluster *c = &query->c[i];
-    c->n = perp_manifold_spread(c->n, c->t, query->size);
-    for (int k = 0; k < c->n; k++) {
+    cluster *work = &query->c[i];
+    work->n = perp_manifold_spread(work->n, work->t, query->size);
+    for (int k = 0; k < work->n; k++) {
       int to = n;
       if (n < PERP_MANIFOLD_MAX) {
         n++;
@@ -298,9 +298,9 @@ static int surface_collect(surface_query *query, perp_touch *out)
         to = 0;
         for (int l = 1; l < n; l++)
           if (out[l].gap > out[to].gap) to = l;
-        if (!(c->t[k].gap < out[to].gap)) continue;
+        if (!(work->t[k].gap < out[to].gap)) continue;
       }
-      out[to] = c->t[k];
+      out[to] = work->t[k];
     }
   }
   /* by names, no two of them equal */
@@ -346,23 +346,23 @@ static int surface_distance(surface_query *query, double bound, perp_touch *out)
   return 1;
 }
 
-int perp_convex_surface(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
+int perp_convex_surface(const perp_shape *shape, const perp_pose *pa, const perp_shape *b,
                         const perp_pose *pb, double margin, perp_touch *out)
 {
   surface_query query;
   double lo[3], hi[3];
-  query.a = a;
+  query.a = shape;
   query.pa = pa;
   query.pm = pb;
   query.mesh = b->mesh;
-  query.fn = perp_pair_with_piece(a->kind, &query.flip);
+  query.fn = perp_pair_with_piece(shape->kind, &query.flip);
   query.margin = margin;
-  query.size = a->bound;
+  query.size = shape->bound;
   query.n_clusters = 0;
   query.dropped = false;
   if (query.fn == NULL) return 0;
-  if (isinf(margin)) return surface_distance(&query, a->bound, out);
-  surface_box(a, pa, pb, margin, lo, hi);
+  if (isinf(margin)) return surface_distance(&query, shape->bound, out);
+  surface_box(shape, pa, pb, margin, lo, hi);
   perp_mesh_near(query.mesh, lo, hi, surface_visit, &query);
   return surface_collect(&query, out);
 }

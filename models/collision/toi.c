@@ -177,7 +177,7 @@ static double toi_on_surface(const perp_shape *shape, const motion *moving,
                              const perp_shape *surface, const motion *still, double target,
                              bool *hit)
 {
-  struct toi_surface q = { shape, surface, moving, still, target, 1, false };
+  struct toi_surface toi_surface = { shape, surface, moving, still, target, 1, false };
   double lo[3], hi[3];
   for (int i = 0; i < 3; i++) { /* the shape stays in a ball around the centre of its body */
     const double x = moving->q0 != NULL ? moving->q0[i] : 0, y = x + moving->dx[i],
@@ -185,9 +185,9 @@ static double toi_on_surface(const perp_shape *shape, const motion *moving,
     lo[i] = fmin(x, y) - by;
     hi[i] = fmax(x, y) + by;
   }
-  perp_mesh_near(surface->mesh, lo, hi, toi_visit, &q);
-  *hit = q.hit;
-  return q.first;
+  perp_mesh_near(surface->mesh, lo, hi, toi_visit, &toi_surface);
+  *hit = toi_surface.hit;
+  return toi_surface.first;
 }
 
 double perp_time_of_impact(const perp_model *model, int shape_a, const double *qa0,

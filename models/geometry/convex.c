@@ -190,43 +190,44 @@ static void convex_circle(const perp_convex *convex, double along, const double 
 }
 
 void perp_convex_piece_at(const perp_convex *convex, int piece, const double d[3],
-                          perp_convex_piece *p)
+                          perp_convex_piece *convex_piece)
 {
-  *p = (perp_convex_piece){ 0 };
+  *convex_piece = (perp_convex_piece){ 0 };
   switch (convex->kind) {
   case PERP_CONVEX_POINT:
-    memcpy(p->grad, convex->c, sizeof p->grad);
+    memcpy(convex_piece->grad, convex->c, sizeof convex_piece->grad);
     break;
   case PERP_CONVEX_SEGMENT:
-    perp_along(convex->c, piece == 0 ? convex->top : -convex->bottom, convex->u, p->grad);
+    perp_along(convex->c, piece == 0 ? convex->top : -convex->bottom, convex->u,
+               convex_piece->grad);
     break;
   case PERP_CONVEX_CYLINDER:
-    convex_circle(convex, piece == 0 ? convex->top : -convex->bottom, d, p);
+    convex_circle(convex, piece == 0 ? convex->top : -convex->bottom, d, convex_piece);
     break;
   case PERP_CONVEX_CONE:
     if (piece == 0)
-      perp_along(convex->c, convex->top, convex->u, p->grad);
+      perp_along(convex->c, convex->top, convex->u, convex_piece->grad);
     else
-      convex_circle(convex, -convex->bottom, d, p);
+      convex_circle(convex, -convex->bottom, d, convex_piece);
     break;
   case PERP_CONVEX_ELLIPSOID: {
     double y[3];
     const double len = convex_stretch(convex, d, y);
-    perp_along(convex->c, 1 / len, y, p->grad);
+    perp_along(convex->c, 1 / len, y, convex_piece->grad);
     for (int i = 0; i < 3; i++)
       for (int j = 0; j < 3; j++) {
         double m = 0;
         for (int k = 0; k < 3; k++) m += convex->E[i + 3 * k] * convex->E[j + 3 * k];
-        p->H[i + 3 * j] = (m - y[i] / len * (y[j] / len)) / len;
+        convex_piece->H[i + 3 * j] = (m - y[i] / len * (y[j] / len)) / len;
       }
     break;
   }
   case PERP_CONVEX_HULL:
-    perp_turn(3, convex->R, convex->hull->v + 3 * piece, p->grad);
-    for (int i = 0; i < 3; i++) p->grad[i] += convex->x[i];
+    perp_turn(3, convex->R, convex->hull->v + 3 * piece, convex_piece->grad);
+    for (int i = 0; i < 3; i++) convex_piece->grad[i] += convex->x[i];
     break;
   }
-  p->value = perp_dot(3, p->grad, d);
+  convex_piece->value = perp_dot(3, convex_piece->grad, d);
 }
 
 /* ---- flat ends ---- */

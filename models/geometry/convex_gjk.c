@@ -194,10 +194,12 @@ bool perp_convex_gjk(const perp_convex *a, const perp_convex *b, double size, do
     const bool ends = gjk_known(&s, next.w) || open <= 1e-15 * size || idle > 3;
     const bool again = k % AGAIN == AGAIN - 1, thorough = again && !ends && k > AGAIN;
     if (ends || again || open <= NEAR * len * (tries == 0 ? 1 : tries == 1 ? 1e-2 : 1e-4)) {
-      perp_convex_best p = perp_convex_candidate(d, h);
-      gjk_polish(a, b, &s, &next, size, thorough, &p, around);
+      perp_convex_best convex_best = perp_convex_candidate(d, h);
+      gjk_polish(a, b, &s, &next, size, thorough, &convex_best, around);
       tries++;
-      if (p.h < best->h || (p.off < best->off && p.h <= best->h + 1e-15 * size)) *best = p;
+      if (convex_best.h < best->h ||
+          (convex_best.off < best->off && convex_best.h <= best->h + 1e-15 * size))
+        *best = convex_best;
       if (best->exact && best->h < 0) return true;
     }
     if (ends) break;

@@ -34,10 +34,10 @@ static const double ROUNDED = 1e-9;   /* of its radius: way on a circle that is 
 /* Features: pieces 0 and 1 as in convex.c, or the side between them. */
 enum { PIECE_0 = 0, PIECE_1 = 1, SIDE = 2, INSIDE = 3, END_0 = 4, END_1 = 5 };
 
-static bool near_closed(const perp_convex *c)
+static bool near_closed(const perp_convex *convex)
 {
-  return c->kind == PERP_CONVEX_SEGMENT || c->kind == PERP_CONVEX_CYLINDER ||
-         c->kind == PERP_CONVEX_CONE;
+  return convex->kind == PERP_CONVEX_SEGMENT || convex->kind == PERP_CONVEX_CYLINDER ||
+         convex->kind == PERP_CONVEX_CONE;
 }
 
 /* ---- projections ---- */
@@ -49,15 +49,17 @@ typedef struct near_core {
 } near_core;
 
 /* the points of a core in which a ball of radius e has room */
-static near_core near_erode(const perp_convex *c, double inner, double e)
+static near_core near_erode(const perp_convex *convex, double inner, double e)
 {
-  near_core core = { .of = c, .top = c->top, .bottom = c->bottom, .rim = c->rim };
+  near_core core = {
+    .of = convex, .top = convex->top, .bottom = convex->bottom, .rim = convex->rim
+  };
   if (!(e > 0)) return core;
   core.bottom -= e;
-  if (c->kind == PERP_CONVEX_CONE) {
+  if (convex->kind == PERP_CONVEX_CONE) {
     const double part = 1 - e / inner; /* a smaller cone around the centre of that ball */
     core.rim *= part;
-    core.top = part * (c->top + c->bottom) - core.bottom;
+    core.top = part * (convex->top + convex->bottom) - core.bottom;
   } else {
     core.top -= e;
     core.rim -= e;
@@ -69,7 +71,7 @@ static near_core near_erode(const perp_convex *c, double inner, double e)
 static int near_onto_cone(const near_core *core, const double x[3], double z, const double e[3],
                           double y[3])
 {
-  const perp_convex *c = core->of;
+  const perp_convex *convex = core->of;
   const double rho = perp_norm(e), high = core->top + core->bottom, up = z + core->bottom,
                in = rho - core->rim;
   double to = 0;
@@ -87,7 +89,7 @@ static int near_onto_cone(const near_core *core, const double x[3], double z, co
     else if (t < 1)
       z = t * high - core->bottom, to = (1 - t) * core->rim, feature = SIDE;
   }
-  perp_along(c->c, z, c->u, y);
+  perp_along(convex->c, z, convex->u, y);
   if (to > 0) perp_along(y, to / rho, e, y);
   return feature;
 }
@@ -95,16 +97,16 @@ static int near_onto_cone(const near_core *core, const double x[3], double z, co
 /* y: the nearest point of the core to x; returns its feature */
 static int near_onto(const near_core *core, const double x[3], double y[3])
 {
-  const perp_convex *c = core->of;
+  const perp_convex *convex = core->of;
   double r[3], e[3];
-  perp_sub(x, c->c, r);
-  double z = perp_dot(3, r, c->u);
-  perp_along(r, -z, c->u, e);
-  if (c->kind == PERP_CONVEX_CONE) return near_onto_cone(core, x, z, e, y);
+  perp_sub(x, convex->c, r);
+  double z = perp_dot(3, r, convex->u);
+  perp_along(r, -z, convex->u, e);
+  if (convex->kind == PERP_CONVEX_CONE) return near_onto_cone(core, x, z, e, y);
   const int feature = z > core->top ? PIECE_0 : z < -core->bottom ? PIECE_1 : SIDE;
   z = fmax(-core->bottom, fmin(core->top, z));
-  perp_along(c->c, z, c->u, y);
-  if (c->kind == PERP_CONVEX_SEGMENT) return feature;
+  perp_along(convex->c, z, convex->u, y);
+  if (convex->kind == PERP_CONVEX_SEGMENT) return feature;
   const double ee = perp_dot(3, e, e);
   const bool within = ee <= core->rim * core->rim;
   perp_along(y, within ? 1 : core->rim / sqrt(ee), e, y);
@@ -143,41 +145,45 @@ typedef struct near_side {
   double bend, t[3]; /* second derivatives there: bend t t^T */
 } near_side;
 
-static void near_set(near_side *side, const perp_convex *c, double sign, int feature)
+static void near_set(near_side *side, const perp_convex *convex, double sign, int feature)
 {
-  const double high = c->top + c->bottom;
-  side->c = c, side->sign = sign;
+  const double high = convex->top + convex->bottom;
+  side->c = convex, side->sign = sign;
   side->feature = feature >= END_0 ? feature - END_0 : feature;
-  side->s = c->kind == PERP_CONVEX_CONE ? c->rim / sqrt(high * high + c->rim * c->rim) : 0;
+  side->s = convex->kind == PERP_CONVEX_CONE
+                ? convex->rim / sqrt(high * high + convex->rim * convex->rim)
+                : 0;
 }
 
 /* the circle or the point at d */
 static void near_piece(near_side *side, const double d[3])
 {
-  const perp_convex *c = side->c;
-  perp_along(c->c, side->feature == PIECE_0 ? c->top : -c->bottom, c->u, side->p);
+  const perp_convex *convex = side->c;
+  perp_along(convex->c, side->feature == PIECE_0 ? convex->top : -convex->bottom, convex->u,
+             side->p);
   side->bend = 0;
-  if (c->kind != PERP_CONVEX_CYLINDER && (c->kind != PERP_CONVEX_CONE || side->feature == PIECE_0))
+  if (convex->kind != PERP_CONVEX_CYLINDER &&
+      (convex->kind != PERP_CONVEX_CONE || side->feature == PIECE_0))
     return;
   double q[3];
-  side->bend = c->rim / perp_convex_across(c, d, q);
+  side->bend = convex->rim / perp_convex_across(convex, d, q);
   perp_along(side->p, side->sign * side->bend, q, side->p);
-  perp_cross(c->u, q, side->t);
-  const double unit = side->bend / c->rim;
+  perp_cross(convex->u, q, side->t);
+  const double unit = side->bend / convex->rim;
   for (int i = 0; i < 3; i++) side->t[i] *= unit;
 }
 
 /* m of a side and the normal d that it has, near to d */
 static bool near_normal(near_side *side, double d[3])
 {
-  const perp_convex *c = side->c;
+  const perp_convex *convex = side->c;
   const double off = sqrt(1 - side->s * side->s);
-  perp_along(d, -perp_dot(3, d, c->u), c->u, side->m);
+  perp_along(d, -perp_dot(3, d, convex->u), convex->u, side->m);
   const double len = perp_norm(side->m);
   if (!(len > 0)) return false;
   for (int i = 0; i < 3; i++) {
     side->m[i] *= side->sign / len;
-    d[i] = side->sign * (side->s * c->u[i] + off * side->m[i]);
+    d[i] = side->sign * (side->s * convex->u[i] + off * side->m[i]);
   }
   return true;
 }
@@ -271,15 +277,15 @@ static bool near_none(near_side *a, near_side *b, double d[3])
 /* the line of a side: from o, unit vector l; returns its length */
 static double near_line(const near_side *side, double o[3], double l[3])
 {
-  const perp_convex *c = side->c;
-  const double high = c->top + c->bottom;
-  perp_along(c->c, -c->bottom, c->u, o);
-  memcpy(l, c->u, sizeof c->u);
-  if (c->kind == PERP_CONVEX_SEGMENT) return high;
-  perp_along(o, c->rim, side->m, o);
-  if (c->kind == PERP_CONVEX_CYLINDER) return high;
-  const double len = sqrt(high * high + c->rim * c->rim);
-  for (int i = 0; i < 3; i++) l[i] = (high * c->u[i] - c->rim * side->m[i]) / len;
+  const perp_convex *convex = side->c;
+  const double high = convex->top + convex->bottom;
+  perp_along(convex->c, -convex->bottom, convex->u, o);
+  memcpy(l, convex->u, sizeof convex->u);
+  if (convex->kind == PERP_CONVEX_SEGMENT) return high;
+  perp_along(o, convex->rim, side->m, o);
+  if (convex->kind == PERP_CONVEX_CYLINDER) return high;
+  const double len = sqrt(high * high + convex->rim * convex->rim);
+  for (int i = 0; i < 3; i++) l[i] = (high * convex->u[i] - convex->rim * side->m[i]) / len;
   return len;
 }
 
@@ -300,15 +306,15 @@ static double near_beside(near_side *side, const double q[3], const double d[3],
  * large.  Back along the circle by the length x; true: by so little that it is there. */
 static bool near_back(near_side *side, double x)
 {
-  const perp_convex *c = side->c;
+  const perp_convex *convex = side->c;
   perp_along(side->p, x, side->t, side->p);
-  if (!(fabs(x) > ROUNDED * c->rim)) return true;
+  if (!(fabs(x) > ROUNDED * convex->rim)) return true;
   double o[3], r[3];
-  perp_along(c->c, side->feature == PIECE_0 ? c->top : -c->bottom, c->u, o);
+  perp_along(convex->c, side->feature == PIECE_0 ? convex->top : -convex->bottom, convex->u, o);
   perp_sub(side->p, o, r);
   const double unit = 1 / perp_norm(r);
-  perp_along(o, c->rim * unit, r, side->p);
-  perp_cross(c->u, r, side->t);
+  perp_along(o, convex->rim * unit, r, side->p);
+  perp_cross(convex->u, r, side->t);
   for (int i = 0; i < 3; i++) side->t[i] *= side->sign * unit;
   return false;
 }
@@ -473,20 +479,22 @@ static bool near_overlap(const perp_convex *a, const perp_convex *b, double size
     double y[3] = { b->c[0], b->c[1], b->c[2] }, d[3];
     int feature[2] = { 0 };
     if (!(part < MOST)) { /* so deep only sides are: needles that cross each other */
-      perp_convex_best x;
-      if (!near_stationary(a, b, sides, best->d, &x) || !(x.h <= best->h + PROVED * size))
+      perp_convex_best convex_best;
+      if (!near_stationary(a, b, sides, best->d, &convex_best) ||
+          !(convex_best.h <= best->h + PROVED * size))
         return false;
-      *best = x;
+      *best = convex_best;
       return perp_convex_inscribed(a, b, best);
     }
     const near_core ca = near_erode(a, inner[0], part * inner[0]),
                     cb = near_erode(b, inner[1], part * inner[1]);
     if (!(near_apart(&ca, &cb, ROUNDS, y, feature, d) > TOUCHING * size)) return false;
-    perp_convex_best x;
-    const bool found = near_stationary(a, b, feature, d, &x);
-    if (!found) x = perp_convex_candidate(d, perp_convex_gap(a, b, d));
-    const bool lower = x.h < best->h, proved = found && perp_convex_inscribed(a, b, &x);
-    if (lower || proved) *best = x;
+    perp_convex_best convex_best;
+    const bool found = near_stationary(a, b, feature, d, &convex_best);
+    if (!found) convex_best = perp_convex_candidate(d, perp_convex_gap(a, b, d));
+    const bool lower = convex_best.h < best->h,
+               proved = found && perp_convex_inscribed(a, b, &convex_best);
+    if (lower || proved) *best = convex_best;
     if (proved || !lower) return proved;
   }
   return false;
@@ -505,11 +513,11 @@ bool perp_convex_near(const perp_convex *a, const perp_convex *b, double size, d
     const double h = perp_convex_gap(a, b, d);
     if (h < best->h) *best = perp_convex_candidate(d, h);
     if (-best->h > enough) return true;
-    perp_convex_best x;
-    if (!near_stationary(a, b, feature, d, &x)) continue;
-    if (x.h < best->h) *best = x;
-    if (x.h < 0 || perp_convex_inscribed(a, b, &x)) {
-      *best = x;
+    perp_convex_best convex_best;
+    if (!near_stationary(a, b, feature, d, &convex_best)) continue;
+    if (convex_best.h < best->h) *best = convex_best;
+    if (convex_best.h < 0 || perp_convex_inscribed(a, b, &convex_best)) {
+      *best = convex_best;
       return true;
     }
     break;

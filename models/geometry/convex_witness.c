@@ -76,13 +76,13 @@ void perp_convex_witness(const perp_convex *a, const perp_convex *b, int na, con
       for (int k = 0; k < j; k++) witness_triangle(w, i, j, k, &mean);
     }
   if (mean.n == 0) return;
-  perp_convex_best x = perp_convex_candidate(d, best->h);
+  perp_convex_best convex_best = perp_convex_candidate(d, best->h);
   for (int k = 0; k < mean.n; k++) {
-    perp_along(x.a, mean.m[k], pa[at[mean.at[k]][0]].grad, x.a);
-    perp_along(x.b, mean.m[k], pb[at[mean.at[k]][1]].grad, x.b);
+    perp_along(convex_best.a, mean.m[k], pa[at[mean.at[k]][0]].grad, convex_best.a);
+    perp_along(convex_best.b, mean.m[k], pb[at[mean.at[k]][1]].grad, convex_best.b);
   }
-  perp_sub(x.a, x.b, r);
-  perp_along(r, -x.h, d, r);
-  x.off = perp_norm(r);
-  if (x.off < best->off) *best = x;
+  perp_sub(convex_best.a, convex_best.b, r);
+  perp_along(r, -convex_best.h, d, r);
+  convex_best.off = perp_norm(r);
+  if (convex_best.off < best->off) *best = convex_best;
 }

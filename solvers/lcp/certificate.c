@@ -122,7 +122,7 @@ static void certificate_weights(perp_exact_lcp *lcp, const double *z, mpz_t *y)
 static double exact_radius(perp_exact_lcp *X, const double *z)
 {
   perp_exact *exact = &X->E;
-  const perp_lcp *p = X->p;
+  const perp_lcp *lcp = X->p;
   int width = exact->k + 1;
   mpz_t *y = perp_exact_alloc(exact->m, sizeof *y), u, sup;
   for (int i = 0; i < exact->m; i++) mpz_init(y[i]);
@@ -153,9 +153,9 @@ static double exact_radius(perp_exact_lcp *X, const double *z)
         mpq_mul_2exp(q, q, (mp_bitcnt_t)by);
       else
         mpq_div_2exp(q, q, (mp_bitcnt_t)-by);
-      if (perp_exact_is_friction(p, j - 1)) mpq_mul_2exp(q, q, 1); /* turned axes of a cone */
+      if (perp_exact_is_friction(lcp, j - 1)) mpq_mul_2exp(q, q, 1); /* turned axes of a cone */
       if (mpq_cmp(q, most) > 0) mpq_set(most, q);
-      const perp_exact_sides side = perp_exact_sides_of(p, j - 1);
+      const perp_exact_sides side = perp_exact_sides_of(lcp, j - 1);
       if (!side.down || !side.up) shift += fabs(!side.down ? side.lo : side.hi);
     }
   }
@@ -317,17 +317,17 @@ static void certificate_extract(const perp_exact_lcp *lcp, int r, double *z)
   mpz_clears(g, y, NULL);
 }
 
-static bool certificate_search(const perp_lcp *p, const double *z, const bool *keep,
+static bool certificate_search(const perp_lcp *lcp, const double *z, const bool *keep,
                                const double *u, int64_t *budget, bool hopeful, double *radius,
                                double *exact)
 {
   perp_exact_lcp X;
   int row;
-  perp_exact_lcp_new(&X, p, keep, u, *budget);
+  perp_exact_lcp_new(&X, lcp, keep, u, *budget);
   *radius = exact_radius(&X, z);
   bool proved = *radius == HUGE_VAL;
   if (proved)
-    memcpy(exact, z, (size_t)p->n * sizeof *z);
+    memcpy(exact, z, (size_t)lcp->n * sizeof *z);
   else if (hopeful && X.E.work < X.E.budget) {
     certificate_approach(&X, z);
     proved = perp_exact_decide(&X.E, &row) == PERP_EXACT_IMPOSSIBLE;

@@ -31,9 +31,9 @@ typedef struct search {
 } search;
 
 /* Is every column one that the search understands?  Conditions out. */
-static bool search_counts(search *f, int *friction)
+static bool search_counts(search *work, int *friction)
 {
-  const perp_lcp *lcp = f->p;
+  const perp_lcp *lcp = work->p;
   memset(friction, 0, (size_t)lcp->n * sizeof *friction);
   for (int t = 0; t < lcp->n; t++) {
     if (!perp_exact_is_friction(lcp, t)) continue;
@@ -48,67 +48,67 @@ static bool search_counts(search *f, int *friction)
     const perp_exact_sides side = perp_exact_sides_of(lcp, j);
     if (side.lo == side.hi) continue; /* friction rows, too */
     if (side.down == side.up || (friction[j] > SEARCH_TANGENTS && friction[j] != 100)) return false;
-    f->rows++;
-    f->K += friction[j] == 100 ? 3 : 1 << friction[j];
+    work->rows++;
+    work->K += friction[j] == 100 ? 3 : 1 << friction[j];
   }
-  f->K++;
-  f->vars = f->rows + 1;
-  return f->rows > 0;
+  work->K++;
+  work->vars = work->rows + 1;
+  return work->rows > 0;
 }
 
 /* conditions of column j: s = t - (u_j + friction), into G from column k on */
-static int search_column(search *f, const double *A, int j, bool up, int friction, int k)
+static int search_column(search *work, const double *A, int j, bool up, int friction, int k)
 {
-  const perp_lcp *lcp = f->p;
-  size_t ld = (size_t)f->vars;
+  const perp_lcp *lcp = work->p;
+  size_t ld = (size_t)work->vars;
   int tangent[SEARCH_TANGENTS] = { 0 }, many = 0;
   double most = 0;
   for (int t = 0; t < lcp->n && friction > 0 && many < SEARCH_TANGENTS; t++)
     if (perp_exact_is_friction(lcp, t) && lcp->fric_of[t] == j && lcp->mu[t] > 0)
       tangent[many++] = t;
   for (int c = -1; c < many; c++) {
-    const double *col = A + (size_t)(c < 0 ? j : tangent[c]) * (size_t)f->rows;
+    const double *col = A + (size_t)(c < 0 ? j : tangent[c]) * (size_t)work->rows;
     double mu = c < 0 ? 1 : lcp->mu[tangent[c]];
-    for (int i = 0; i < f->rows; i++) most = fmax(most, mu * fabs(col[i]));
+    for (int i = 0; i < work->rows; i++) most = fmax(most, mu * fabs(col[i]));
   }
   double by = most > 0 ? 1 / most : 0;
   int facets = friction == 100 ? 3 : 1 << many;
   for (int q = 0; q < facets; q++) {
-    double *g = f->G + (size_t)(k + q) * ld;
+    double *g = work->G + (size_t)(k + q) * ld;
     if (friction == 100) {
       double mu = q == 0 ? -1 : lcp->mu[tangent[0]];
-      const double *col = A + (size_t)(q == 0 ? j : tangent[q - 1]) * (size_t)f->rows;
-      for (int i = 0; i < f->rows; i++) g[i] = mu * by * col[i];
-      g[f->rows] = q == 0;
+      const double *col = A + (size_t)(q == 0 ? j : tangent[q - 1]) * (size_t)work->rows;
+      for (int i = 0; i < work->rows; i++) g[i] = mu * by * col[i];
+      g[work->rows] = q == 0;
       continue;
     }
-    for (int i = 0; i < f->rows; i++) {
-      double sum = (up ? 1 : -1) * A[(size_t)i + (size_t)j * (size_t)f->rows];
+    for (int i = 0; i < work->rows; i++) {
+      double sum = (up ? 1 : -1) * A[(size_t)i + (size_t)j * (size_t)work->rows];
       for (int c = 0; c < many; c++) {
         double mu = lcp->mu[tangent[c]];
-        sum += (q >> c & 1 ? -mu : mu) * A[(size_t)i + (size_t)tangent[c] * (size_t)f->rows];
+        sum += (q >> c & 1 ? -mu : mu) * A[(size_t)i + (size_t)tangent[c] * (size_t)work->rows];
       }
       g[i] = -by * sum;
     }
-    g[f->rows] = 1;
+    g[work->rows] = 1;
   }
-  f->size[f->blocks] = friction == 100 ? 3 : 1;
+  work->size[work->blocks] = friction == 100 ? 3 : 1;
   if (friction == 100)
-    f->blocks++;
+    work->blocks++;
   else
-    for (int q = 0; q < facets; q++) f->size[f->blocks++] = 1;
+    for (int q = 0; q < facets; q++) work->size[work->blocks++] = 1;
   return k + facets;
 }
 
 /* G, with rows of z in units where they are near 1 */
-static void search_conditions(search *f, const int *friction)
+static void search_conditions(search *work, const int *friction)
 {
-  const perp_lcp *lcp = f->p;
-  int n = lcp->n, m = f->rows, k = 0;
+  const perp_lcp *lcp = work->p;
+  int n = lcp->n, m = work->rows, k = 0;
   size_t nv = lcp->F != NULL ? (size_t)lcp->F->nv : 0;
   double *A = perp_exact_alloc(m * n, sizeof *A), *e = perp_exact_alloc(2 * n, sizeof *e);
   double *inner = perp_exact_alloc((int)(2 * nv) + n, sizeof *inner);
-  double *data = f->G + (size_t)(f->K - 1) * (size_t)f->vars, most = 0;
+  double *data = work->G + (size_t)(work->K - 1) * (size_t)work->vars, most = 0;
   for (int j = 0, i = 0; j < n; j++) {
     const perp_exact_sides side = perp_exact_sides_of(lcp, j);
     double top = 0, *r = e + n;
@@ -119,14 +119,14 @@ static void search_conditions(search *f, const int *friction)
     } else
       perp_lcp_row(lcp, j, r);
     for (int c = 0; c < n; c++) top = fmax(top, fabs(r[c]));
-    f->row[i] = j;
-    f->scale[i] = (side.up ? 1 : -1) / (top > 0 ? top : 1);
-    data[i] = -f->scale[i] * lcp->b[j];
+    work->row[i] = j;
+    work->scale[i] = (side.up ? 1 : -1) / (top > 0 ? top : 1);
+    data[i] = -work->scale[i] * lcp->b[j];
     for (int c = 0; c < n; c++) {
-      A[(size_t)i + (size_t)c * (size_t)m] = f->scale[i] * r[c];
+      A[(size_t)i + (size_t)c * (size_t)m] = work->scale[i] * r[c];
       if (perp_exact_is_friction(lcp, c)) continue;
       const perp_exact_sides of = perp_exact_sides_of(lcp, c); /* finite bounds other than 0 */
-      data[i] -= f->scale[i] * r[c] * (!of.down ? of.lo : !of.up ? of.hi : 0);
+      data[i] -= work->scale[i] * r[c] * (!of.down ? of.lo : !of.up ? of.hi : 0);
     }
     most = fmax(most, fabs(data[i]));
     i++;
@@ -135,9 +135,9 @@ static void search_conditions(search *f, const int *friction)
   data[m] = 1;
   for (int j = 0; j < n; j++) {
     const perp_exact_sides side = perp_exact_sides_of(lcp, j);
-    if (side.lo < side.hi) k = search_column(f, A, j, side.up, friction[j], k);
+    if (side.lo < side.hi) k = search_column(work, A, j, side.up, friction[j], k);
   }
-  f->size[f->blocks++] = 1;
+  work->size[work->blocks++] = 1;
   free(A);
   free(e);
   free(inner);
@@ -149,20 +149,20 @@ static double search_cone(const double *s)
 }
 
 /* tau t + barrier at x + a dx, s + a ds; infinite outside */
-static double search_value(const search *f, double tau, double a)
+static double search_value(const search *work, double tau, double a)
 {
-  double sum = tau * (f->x[f->rows] + a * f->dx[f->rows]), product = 1;
-  for (int i = 0; i < f->rows; i++) {
-    double z = f->x[i] + a * f->dx[i];
+  double sum = tau * (work->x[work->rows] + a * work->dx[work->rows]), product = 1;
+  for (int i = 0; i < work->rows; i++) {
+    double z = work->x[i] + a * work->dx[i];
     if (!(z > 0) || !(z < 1)) return HUGE_VAL;
     product *= z * (1 - z);
     if (product < 1e-200 || i % 8 == 7) sum -= log(product), product = 1;
   }
   sum -= log(product);
-  for (int b = 0, k = 0; b < f->blocks; k += f->size[b++]) {
+  for (int b = 0, k = 0; b < work->blocks; k += work->size[b++]) {
     double s[3], q;
-    for (int c = 0; c < f->size[b]; c++) s[c] = f->s[k + c] + a * f->ds[k + c];
-    q = f->size[b] == 3 ? search_cone(s) : s[0];
+    for (int c = 0; c < work->size[b]; c++) s[c] = work->s[k + c] + a * work->ds[k + c];
+    q = work->size[b] == 3 ? search_cone(s) : s[0];
     if (!(q > 0)) return HUGE_VAL;
     sum -= log(q);
   }
@@ -170,24 +170,24 @@ static double search_value(const search *f, double tau, double a)
 }
 
 /* dx of Newton's method; its squared decrement, or a negative number */
-static double search_step(search *f, double tau)
+static double search_step(search *work, double tau)
 {
-  int n = f->vars, m = f->rows;
-  memset(f->H, 0, (size_t)n * (size_t)n * sizeof *f->H);
+  int n = work->vars, m = work->rows;
+  memset(work->H, 0, (size_t)n * (size_t)n * sizeof *work->H);
   for (int i = 0; i < m; i++) {
-    double l = 1 / f->x[i], h = 1 / (1 - f->x[i]);
-    f->g[i] = h - l;
-    f->H[(size_t)i * (size_t)(n + 1)] = l * l + h * h;
+    double l = 1 / work->x[i], h = 1 / (1 - work->x[i]);
+    work->g[i] = h - l;
+    work->H[(size_t)i * (size_t)(n + 1)] = l * l + h * h;
   }
-  f->g[m] = tau;
-  for (int b = 0, k = 0; b < f->blocks; k += f->size[b++]) {
-    const double *G = f->G + (size_t)k * (size_t)n, *s = f->s + k;
-    double *W = f->W + (size_t)k * (size_t)n;
-    if (f->size[b] == 1) {
+  work->g[m] = tau;
+  for (int b = 0, k = 0; b < work->blocks; k += work->size[b++]) {
+    const double *G = work->G + (size_t)k * (size_t)n, *s = work->s + k;
+    double *W = work->W + (size_t)k * (size_t)n;
+    if (work->size[b] == 1) {
       double r = 1 / s[0];
       for (int i = 0; i < n; i++) {
         W[i] = r * G[i];
-        f->g[i] -= W[i];
+        work->g[i] -= W[i];
       }
       continue;
     }
@@ -205,69 +205,70 @@ static double search_step(search *f, double tau)
         double w = 0;
         for (int r = c; r < 3; r++) w += G[(size_t)r * (size_t)n + (size_t)i] * L[r][c];
         W[(size_t)c * (size_t)n + (size_t)i] = w;
-        f->g[i] -= 2 / q * y[c] * G[(size_t)c * (size_t)n + (size_t)i];
+        work->g[i] -= 2 / q * y[c] * G[(size_t)c * (size_t)n + (size_t)i];
       }
   }
-  cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, n, f->K, 1, f->W, n, 1, f->H, n);
-  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, f->H, n) != 0) return -1;
-  for (int i = 0; i < n; i++) f->dx[i] = -f->g[i];
-  LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', n, 1, f->H, n, f->dx, n);
-  cblas_dgemv(CblasColMajor, CblasTrans, n, f->K, 1, f->G, n, f->dx, 1, 0, f->ds, 1);
-  return -cblas_ddot(n, f->g, 1, f->dx, 1);
+  cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, n, work->K, 1, work->W, n, 1, work->H, n);
+  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, work->H, n) != 0) return -1;
+  for (int i = 0; i < n; i++) work->dx[i] = -work->g[i];
+  LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', n, 1, work->H, n, work->dx, n);
+  cblas_dgemv(CblasColMajor, CblasTrans, n, work->K, 1, work->G, n, work->dx, 1, 0, work->ds, 1);
+  return -cblas_ddot(n, work->g, 1, work->dx, 1);
 }
 
 /* x with t < 0, or false */
-static bool search_run(search *f)
+static bool search_run(search *work)
 {
-  int n = f->vars, m = f->rows;
-  double parts = 2 * m + f->K, tau = 1, most = 0;
+  int n = work->vars, m = work->rows;
+  double parts = 2 * m + work->K, tau = 1, most = 0;
   int steps = (int)fmin(SEARCH_STEPS, SEARCH_WORK / ((double)n * n * n));
-  for (int i = 0; i < m; i++) f->x[i] = 0.5;
-  cblas_dgemv(CblasColMajor, CblasTrans, n, f->K, 1, f->G, n, f->x, 1, 0, f->s, 1);
-  for (int b = 0, k = 0; b < f->blocks; k += f->size[b++])
-    most = fmax(most, f->size[b] == 3 ? hypot(f->s[k + 1], f->s[k + 2]) - f->s[k] : -f->s[k]);
-  f->x[m] = 1.5 * most + 1;
+  for (int i = 0; i < m; i++) work->x[i] = 0.5;
+  cblas_dgemv(CblasColMajor, CblasTrans, n, work->K, 1, work->G, n, work->x, 1, 0, work->s, 1);
+  for (int b = 0, k = 0; b < work->blocks; k += work->size[b++])
+    most = fmax(most, work->size[b] == 3 ? hypot(work->s[k + 1], work->s[k + 2]) - work->s[k]
+                                         : -work->s[k]);
+  work->x[m] = 1.5 * most + 1;
   for (int step = 0; step < steps; step++) {
-    cblas_dgemv(CblasColMajor, CblasTrans, n, f->K, 1, f->G, n, f->x, 1, 0, f->s, 1);
-    double decrement = search_step(f, tau), a = 1;
+    cblas_dgemv(CblasColMajor, CblasTrans, n, work->K, 1, work->G, n, work->x, 1, 0, work->s, 1);
+    double decrement = search_step(work, tau), a = 1;
     if (!(decrement >= 0)) break;
-    double here = search_value(f, tau, 0), least = here - 0.1 * a * decrement;
-    while (a > 1e-10 && !(search_value(f, tau, a) <= least)) {
+    double here = search_value(work, tau, 0), least = here - 0.1 * a * decrement;
+    while (a > 1e-10 && !(search_value(work, tau, a) <= least)) {
       a *= 0.6;
       least = here - 0.1 * a * decrement;
     }
     if (!(a > 1e-10)) break;
-    for (int i = 0; i < n; i++) f->x[i] += a * f->dx[i];
-    double t = f->x[m];
+    for (int i = 0; i < n; i++) work->x[i] += a * work->dx[i];
+    double t = work->x[m];
     if (t < -SEARCH_MARGIN) return true;
     if (decrement > 0.5) continue;
     if (t - 2 * parts / tau > 0 || parts / tau < 1e-2 * SEARCH_LEAST) break;
     tau *= 12;
   }
-  return f->x[m] < -SEARCH_LEAST;
+  return work->x[m] < -SEARCH_LEAST;
 }
 
 bool perp_lcp_search(const perp_lcp *lcp, double *z)
 {
   enum { MOST_CONDITIONS = 2000000 };
-  search f = { .p = lcp };
+  search work = { .p = lcp };
   int *friction = perp_exact_alloc(lcp->n, sizeof *friction);
   bool found = false;
-  if (search_counts(&f, friction) && (double)f.vars * f.K <= MOST_CONDITIONS) {
-    const int most = f.vars > f.K ? f.vars : f.K, entries = f.vars * f.K;
-    double *block = perp_exact_alloc(6 * most + 2 * entries + f.vars * f.vars, sizeof *block);
-    int *index = perp_exact_alloc(f.rows + f.K, sizeof *index);
-    double **part[] = { &f.s, &f.ds, &f.x, &f.dx, &f.g, &f.scale };
+  if (search_counts(&work, friction) && (double)work.vars * work.K <= MOST_CONDITIONS) {
+    const int most = work.vars > work.K ? work.vars : work.K, entries = work.vars * work.K;
+    double *block = perp_exact_alloc(6 * most + 2 * entries + work.vars * work.vars, sizeof *block);
+    int *index = perp_exact_alloc(work.rows + work.K, sizeof *index);
+    double **part[] = { &work.s, &work.ds, &work.x, &work.dx, &work.g, &work.scale };
     for (size_t k = 0; k < sizeof part / sizeof *part; k++) *part[k] = block + k * (size_t)most;
-    f.G = block + 6 * (size_t)most;
-    f.W = f.G + entries;
-    f.H = f.W + entries;
-    f.row = index;
-    f.size = index + f.rows;
-    search_conditions(&f, friction);
-    found = search_run(&f);
+    work.G = block + 6 * (size_t)most;
+    work.W = work.G + entries;
+    work.H = work.W + entries;
+    work.row = index;
+    work.size = index + work.rows;
+    search_conditions(&work, friction);
+    found = search_run(&work);
     for (int i = 0; i < lcp->n; i++) z[i] = 0;
-    for (int i = 0; i < f.rows; i++) z[f.row[i]] = f.scale[i] * f.x[i];
+    for (int i = 0; i < work.rows; i++) z[work.row[i]] = work.scale[i] * work.x[i];
     free(block);
     free(index);
   }

@@ -98,15 +98,15 @@ static double lcp_outer(double mu, double x, double y)
  */
 static void lcp_substitute(const perp_exact_lcp *X, mpq_t *a, mpq_t *R, mpq_t *upper)
 {
-  const perp_lcp *p = X->p;
+  const perp_lcp *lcp = X->p;
   mpq_t s, x, y;
   mpq_inits(s, x, y, NULL);
   mpq_set(R[0], a[0]);
-  for (int j = 0; j < p->n; j++) mpq_set_ui(R[1 + j], 0, 1);
-  for (int j = 0; j < p->n; j++) {
+  for (int j = 0; j < lcp->n; j++) mpq_set_ui(R[1 + j], 0, 1);
+  for (int j = 0; j < lcp->n; j++) {
     double lo, hi;
-    if (!perp_exact_is_friction(p, j)) {
-      perp_lcp_bounds(p, NULL, j, &lo, &hi);
+    if (!perp_exact_is_friction(lcp, j)) {
+      perp_lcp_bounds(lcp, NULL, j, &lo, &hi);
       bool down = lo == -HUGE_VAL && hi < HUGE_VAL;
       if (down)
         mpq_sub(R[1 + j], R[1 + j], a[1 + j]);
@@ -115,8 +115,8 @@ static void lcp_substitute(const perp_exact_lcp *X, mpq_t *a, mpq_t *R, mpq_t *u
       lcp_add(R[0], a[1 + j], down ? hi : lo > -HUGE_VAL ? lo : 0, s);
       continue;
     }
-    int normal = p->fric_of[j], rows = p->cone != NULL && p->cone[j] ? 2 : 1;
-    perp_lcp_bounds(p, NULL, normal, &lo, &hi);
+    int normal = lcp->fric_of[j], rows = lcp->cone != NULL && lcp->cone[j] ? 2 : 1;
+    perp_lcp_bounds(lcp, NULL, normal, &lo, &hi);
     mpq_t *t[2] = { &a[1 + j], &a[1 + j] };
     if (rows == 2) {
       /* lambda_T = alpha (p0, p1) + beta (-p1, p0) */
@@ -151,14 +151,14 @@ static void lcp_substitute(const perp_exact_lcp *X, mpq_t *a, mpq_t *R, mpq_t *u
 /* What kind of variable lambda_j is, and its upper end. */
 static void lcp_columns(perp_exact_lcp *X, const double *u, unsigned char *kind, mpq_t *upper)
 {
-  const perp_lcp *p = X->p;
+  const perp_lcp *lcp = X->p;
   mpq_t s;
   mpq_init(s);
-  for (int j = 0; j < p->n; j++) {
+  for (int j = 0; j < lcp->n; j++) {
     double lo, hi;
     kind[j] = PERP_EXACT_UP;
-    if (!perp_exact_is_friction(p, j)) {
-      perp_lcp_bounds(p, NULL, j, &lo, &hi);
+    if (!perp_exact_is_friction(lcp, j)) {
+      perp_lcp_bounds(lcp, NULL, j, &lo, &hi);
       if (lo == -HUGE_VAL && hi == HUGE_VAL) kind[j] = PERP_EXACT_FREE;
       if (lo == hi) kind[j] = PERP_EXACT_FIXED;
       if (lo > -HUGE_VAL && hi < HUGE_VAL && lo < hi) {
@@ -169,16 +169,16 @@ static void lcp_columns(perp_exact_lcp *X, const double *u, unsigned char *kind,
       }
       continue;
     }
-    bool cone = p->cone != NULL && p->cone[j];
-    X->mu[j] = p->mu[j];
+    bool cone = lcp->cone != NULL && lcp->cone[j];
+    X->mu[j] = lcp->mu[j];
     X->p0[j] = 1;
     if (cone && u != NULL && isfinite(u[j]) && isfinite(u[j + 1]) && (u[j] != 0 || u[j + 1] != 0)) {
       double size = fmax(fabs(u[j]), fabs(u[j + 1]));
       X->p0[j] = u[j] / size;
       X->p1[j] = u[j + 1] / size;
-      X->mu[j] = lcp_outer(p->mu[j], X->p0[j], X->p1[j]);
+      X->mu[j] = lcp_outer(lcp->mu[j], X->p0[j], X->p1[j]);
     }
-    perp_lcp_bounds(p, NULL, p->fric_of[j], &lo, &hi);
+    perp_lcp_bounds(lcp, NULL, lcp->fric_of[j], &lo, &hi);
     for (int k = 0; k <= cone; k++) {
       kind[j + k] = PERP_EXACT_UP;
       X->mu[j + k] = X->mu[j];
@@ -199,11 +199,11 @@ static void lcp_columns(perp_exact_lcp *X, const double *u, unsigned char *kind,
   mpq_clear(s);
 }
 
-void perp_exact_lcp_new(perp_exact_lcp *X, const perp_lcp *p, const bool *keep, const double *u,
+void perp_exact_lcp_new(perp_exact_lcp *X, const perp_lcp *lcp, const bool *keep, const double *u,
                         int64_t budget)
 {
-  int n = p->n, m = 0, width = n + 1;
-  *X = (perp_exact_lcp){ .p = p,
+  int n = lcp->n, m = 0, width = n + 1;
+  *X = (perp_exact_lcp){ .p = lcp,
                          .w = perp_exact_alloc(n, sizeof(int)),
                          .limit = perp_exact_alloc(n, sizeof(int)),
                          .mu = perp_exact_alloc(n, sizeof(double)),
@@ -221,23 +221,23 @@ void perp_exact_lcp_new(perp_exact_lcp *X, const perp_lcp *p, const bool *keep, 
   for (int i = 0; i < n; i++) {
     if (X->w[i] < 0) continue;
     for (int j = 0; j < n; j++)
-      if (p->F != NULL)
+      if (lcp->F != NULL)
         mpq_set_ui(a[1 + j], 0, 1);
       else
-        mpq_set_d(a[1 + j], perp_lcp_entry(p, i, j));
-    if (p->F != NULL) lcp_factored_row(p->F, i, a + 1);
-    mpq_set_d(a[0], p->b[i]);
+        mpq_set_d(a[1 + j], perp_lcp_entry(lcp, i, j));
+    if (lcp->F != NULL) lcp_factored_row(lcp->F, i, a + 1);
+    mpq_set_d(a[0], lcp->b[i]);
     mpq_t *row = R + (size_t)(X->w[i] - n) * width;
     lcp_substitute(X, a, row, upper);
-    const perp_exact_sides side = perp_exact_sides_of(p, i);
+    const perp_exact_sides side = perp_exact_sides_of(lcp, i);
     if (side.down && !side.up)
       for (int j = 0; j < width; j++) mpq_neg(row[j], row[j]);
   }
   for (int t = 0; t < n; t++) {
     if (X->limit[t] < 0) continue;
     double lo, hi;
-    int normal = p->fric_of[p->cone != NULL && t > 0 && p->cone[t - 1] ? t - 1 : t];
-    perp_lcp_bounds(p, NULL, normal, &lo, &hi);
+    int normal = lcp->fric_of[lcp->cone != NULL && t > 0 && lcp->cone[t - 1] ? t - 1 : t];
+    perp_lcp_bounds(lcp, NULL, normal, &lo, &hi);
     mpq_t *row = R + (size_t)(X->limit[t] - n) * width;
     mpq_set_d(row[1 + normal], 2 * X->mu[t]);
     lcp_add(row[0], row[1 + normal], lo, a[0]);
@@ -247,7 +247,7 @@ void perp_exact_lcp_new(perp_exact_lcp *X, const perp_lcp *p, const bool *keep, 
   X->E.work += 20 * (int64_t)m * width;
   for (int j = 0; j < n; j++) perp_exact_restrict(&X->E, j, kind[j]);
   for (int i = 0; i < n; i++) {
-    const perp_exact_sides side = perp_exact_sides_of(p, i);
+    const perp_exact_sides side = perp_exact_sides_of(lcp, i);
     if (X->limit[i] >= 0) perp_exact_restrict(&X->E, X->limit[i], PERP_EXACT_UP);
     if (X->w[i] < 0 || !(side.down || side.up)) continue;
     perp_exact_restrict(&X->E, X->w[i], side.down && side.up ? PERP_EXACT_FIXED : PERP_EXACT_UP);
@@ -284,22 +284,22 @@ static void lcp_number(const perp_exact *exact, int v, mpq_t out)
 /* lambda [n], rounded, from values of the dictionary E of X. */
 static void lcp_lambda(const perp_exact_lcp *X, const perp_exact *exact, double *lambda)
 {
-  const perp_lcp *p = X->p;
+  const perp_lcp *lcp = X->p;
   mpq_t x, s;
   mpq_inits(x, s, NULL);
   for (int friction = 0; friction < 2; friction++)
-    for (int i = 0; i < p->n; i++) {
+    for (int i = 0; i < lcp->n; i++) {
       double lo, hi;
-      if (perp_exact_is_friction(p, i) != (friction == 1)) continue;
+      if (perp_exact_is_friction(lcp, i) != (friction == 1)) continue;
       lcp_number(exact, i, x);
       if (friction) { /* exactly between its limits, and at them where it is */
-        double limit = fmin(p->mu[i] * fmax(lambda[p->fric_of[i]], 0), DBL_MAX);
+        double limit = fmin(lcp->mu[i] * fmax(lambda[lcp->fric_of[i]], 0), DBL_MAX);
         mpq_set_d(s, limit);
         mpq_sub(x, x, s);
         lambda[i] = fmin(fmax(mpq_get_d(x), -limit), limit);
         continue;
       }
-      perp_lcp_bounds(p, NULL, i, &lo, &hi);
+      perp_lcp_bounds(lcp, NULL, i, &lo, &hi);
       bool down = lo == -HUGE_VAL && hi < HUGE_VAL;
       mpq_set_d(s, down ? hi : lo > -HUGE_VAL ? lo : 0);
       if (down) mpq_neg(x, x);
@@ -402,22 +402,22 @@ static enum perp_exact_answer lcp_part(const perp_exact_lcp *lcp, const signed c
   return answer;
 }
 
-enum perp_exact_answer perp_exact_exclude(const perp_lcp *p, int64_t budget,
+enum perp_exact_answer perp_exact_exclude(const perp_lcp *lcp, int64_t budget,
                                           const signed char *first, double *lambda)
 {
   enum { MOST = 20 };
   bool keep[MOST];
-  if (p->n > MOST) return PERP_EXACT_SPENT;
-  for (int i = 0; i < p->n; i++) {
+  if (lcp->n > MOST) return PERP_EXACT_SPENT;
+  for (int i = 0; i < lcp->n; i++) {
     double lo, hi;
-    bool friction = perp_exact_is_friction(p, i);
-    if (friction && p->cone != NULL && p->cone[i]) return PERP_EXACT_SPENT;
-    perp_lcp_bounds(p, NULL, friction ? p->fric_of[i] : i, &lo, &hi);
+    bool friction = perp_exact_is_friction(lcp, i);
+    if (friction && lcp->cone != NULL && lcp->cone[i]) return PERP_EXACT_SPENT;
+    perp_lcp_bounds(lcp, NULL, friction ? lcp->fric_of[i] : i, &lo, &hi);
     if (friction && lo < 0) return PERP_EXACT_SPENT;
-    keep[i] = friction ? p->mu[i] > 0 : lo < hi;
+    keep[i] = friction ? lcp->mu[i] > 0 : lo < hi;
   }
   perp_exact_lcp X;
-  perp_exact_lcp_new(&X, p, keep, NULL, budget);
+  perp_exact_lcp_new(&X, lcp, keep, NULL, budget);
   enum perp_exact_answer answer = PERP_EXACT_IMPOSSIBLE;
   if (first != NULL) answer = lcp_part(&X, first, &X.E, lambda);
   if (answer == PERP_EXACT_IMPOSSIBLE) answer = lcp_branch(&X, &X.E, lambda);

@@ -414,17 +414,19 @@ perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *problem, c
     free(inverse);
     return status;
   }
-  perp_lcp_arrays x = perp_lcp_edit(problem), y = perp_lcp_edit(&old);
+  perp_lcp_arrays arrays = perp_lcp_edit(problem), y = perp_lcp_edit(&old);
   size_t m = (size_t)n;
   for (size_t k = 0; k < m; k++) {
     size_t i = (size_t)perm[k];
-    for (size_t l = 0; x.A != NULL && l < m; l++) x.A[l + k * m] = y.A[(size_t)perm[l] + i * m];
+    for (size_t l = 0; arrays.A != NULL && l < m; l++)
+      arrays.A[l + k * m] = y.A[(size_t)perm[l] + i * m];
     for (const struct problem_vector *vector = problem_vectors; vector < problem_vectors + VECTORS;
          vector++)
       if (problem_array(problem, vector) != NULL)
         memcpy(problem_array(problem, vector) + k * vector->size,
                problem_array(&old, vector) + i * vector->size, vector->size);
-    if (x.fric_of != NULL && x.fric_of[k] >= 0) x.fric_of[k] = inverse[x.fric_of[k]];
+    if (arrays.fric_of != NULL && arrays.fric_of[k] >= 0)
+      arrays.fric_of[k] = inverse[arrays.fric_of[k]];
   }
   for (int k = 0; k < problem->sequence.n; k++)
     problem->sequence.carry[k].to = inverse[problem->sequence.carry[k].to];

@@ -121,13 +121,13 @@ static perp_status sequence_join_blocks(perp_ctx *ctx, const perp_lcp_problem *p
   size_t nb = 0, nc = 0, sub = 0, masses = 0, numbers = 0;
   bool soft = false;
   for (int i = 0; i < parts; i++) {
-    const perp_blocks *F = part[i].p.F;
-    nb += (size_t)F->nb;
-    nc += (size_t)F->nc;
-    sub += (size_t)F->jptr[F->nc];
-    masses += (size_t)F->mptr[F->nb];
-    numbers += (size_t)F->joff[F->jptr[F->nc]];
-    soft |= F->s != NULL;
+    const perp_blocks *blocks = part[i].p.F;
+    nb += (size_t)blocks->nb;
+    nc += (size_t)blocks->nc;
+    sub += (size_t)blocks->jptr[blocks->nc];
+    masses += (size_t)blocks->mptr[blocks->nb];
+    numbers += (size_t)blocks->joff[blocks->jptr[blocks->nc]];
+    soft |= blocks->s != NULL;
   }
   int *index = calloc(3 * (nb + 1) + 2 * (nc + 1) + 4 * (sub + 1), sizeof *index);
   double *room = calloc(2 * masses + numbers + (size_t)out->p.n + 1, sizeof *room);
@@ -154,25 +154,25 @@ static perp_status sequence_join_blocks(perp_ctx *ctx, const perp_lcp_problem *p
                       .s = soft ? s : NULL };
     int at_sub = 0, at_mass = 0, at_number = 0;
     for (int i = 0; i < parts; i++) {
-      const perp_blocks *F = part[i].p.F;
-      const int n_sub = F->jptr[F->nc];
-      bptr = sequence_shifted(bptr, F->bptr, F->nb, B.nv);
-      mptr = sequence_shifted(mptr, F->mptr, F->nb, at_mass);
-      cptr = sequence_shifted(cptr, F->cptr, F->nc, B.m);
-      jptr = sequence_shifted(jptr, F->jptr, F->nc, at_sub);
-      joff = sequence_shifted(joff, F->joff, n_sub, at_number);
-      jblk = sequence_shifted(jblk, F->jblk, n_sub, B.nb);
-      M = sequence_put(M, F->M, F->mptr[F->nb]);
-      Minv = sequence_put(Minv, F->Minv, F->mptr[F->nb]);
-      J = sequence_put(J, F->J, F->joff[n_sub]);
-      s = F->s != NULL ? sequence_put(s, F->s, F->m) : s + F->m;
-      B.nv += F->nv;
-      B.m += F->m;
-      B.nb += F->nb;
-      B.nc += F->nc;
+      const perp_blocks *blocks = part[i].p.F;
+      const int n_sub = blocks->jptr[blocks->nc];
+      bptr = sequence_shifted(bptr, blocks->bptr, blocks->nb, B.nv);
+      mptr = sequence_shifted(mptr, blocks->mptr, blocks->nb, at_mass);
+      cptr = sequence_shifted(cptr, blocks->cptr, blocks->nc, B.m);
+      jptr = sequence_shifted(jptr, blocks->jptr, blocks->nc, at_sub);
+      joff = sequence_shifted(joff, blocks->joff, n_sub, at_number);
+      jblk = sequence_shifted(jblk, blocks->jblk, n_sub, B.nb);
+      M = sequence_put(M, blocks->M, blocks->mptr[blocks->nb]);
+      Minv = sequence_put(Minv, blocks->Minv, blocks->mptr[blocks->nb]);
+      J = sequence_put(J, blocks->J, blocks->joff[n_sub]);
+      s = blocks->s != NULL ? sequence_put(s, blocks->s, blocks->m) : s + blocks->m;
+      B.nv += blocks->nv;
+      B.m += blocks->m;
+      B.nb += blocks->nb;
+      B.nc += blocks->nc;
       at_sub += n_sub;
-      at_mass += F->mptr[F->nb];
-      at_number += F->joff[n_sub];
+      at_mass += blocks->mptr[blocks->nb];
+      at_number += blocks->joff[n_sub];
     }
     *bptr = B.nv, *mptr = at_mass, *cptr = B.m, *jptr = at_sub, *joff = at_number;
     perp_blocks_transpose(B.nb, B.nc, B.jptr, B.jblk, jgrp, tptr, tsub);

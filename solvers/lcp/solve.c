@@ -37,22 +37,26 @@ struct perp_lcp_solver {
 
 static void solve_layout(void *solver, perp_arena *arena)
 {
-  struct perp_lcp_solver *s = solver;
-  size_t n = (size_t)s->max_n;
-  bool form = s->max_nv > 0 && !(s->d->d.caps & PERP_LCP_FACTORED);
-  s->scratch = PERP_CARVE(arena, double, PERP_LCP_SCRATCH(n, s->max_nv));
-  PERP_DOUBLES(arena, n, &s->certificate, &s->w, &s->a, &s->known.x, &s->known.w);
-  s->A = form ? PERP_CARVE(arena, double, n *n) : NULL;
+  struct perp_lcp_solver *lcp_solver = solver;
+  size_t n = (size_t)lcp_solver->max_n;
+  bool form = lcp_solver->max_nv > 0 && !(lcp_solver->d->d.caps & PERP_LCP_FACTORED);
+  lcp_solver->scratch = PERP_CARVE(arena, double, PERP_LCP_SCRATCH(n, lcp_solver->max_nv));
+  PERP_DOUBLES(arena, n, &lcp_solver->certificate, &lcp_solver->w, &lcp_solver->a,
+               &lcp_solver->known.x, &lcp_solver->known.w);
+  lcp_solver->A = form ? PERP_CARVE(arena, double, n *n) : NULL;
 }
 
 static void layout_scaled(void *solver, perp_arena *arena)
 {
-  struct perp_lcp_solver *s = solver;
-  size_t n = (size_t)s->max_n;
-  s->D = PERP_CARVE(arena, double, n);
-  s->SA = PERP_CARVE(arena, double, n *n);
-  PERP_DOUBLES(arena, n, &s->Sb, &s->Slo, &s->Shi, &s->Smu, &s->Sunit);
-  s->formed = s->max_nv > 0 && s->A == NULL ? PERP_CARVE(arena, double, n *n) : NULL;
+  struct perp_lcp_solver *lcp_solver = solver;
+  size_t n = (size_t)lcp_solver->max_n;
+  lcp_solver->D = PERP_CARVE(arena, double, n);
+  lcp_solver->SA = PERP_CARVE(arena, double, n *n);
+  PERP_DOUBLES(arena, n, &lcp_solver->Sb, &lcp_solver->Slo, &lcp_solver->Shi, &lcp_solver->Smu,
+               &lcp_solver->Sunit);
+  lcp_solver->formed = lcp_solver->max_nv > 0 && lcp_solver->A == NULL
+                           ? PERP_CARVE(arena, double, n *n)
+                           : NULL;
 }
 
 perp_status perp_lcp_create(perp_ctx *ctx, const perp_spec *method, int max_n, int max_nv,
@@ -161,14 +165,14 @@ static void solve_serving(const perp_ctx *ctx, const perp_lcp *lcp, double asymm
   size_t at = 0;
   text[0] = '\0';
   for (int pass = 0; pass < 2; pass++) {
-    const perp_desc *d;
-    for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++) {
-      const perp_lcp_desc *m = (const perp_lcp_desc *)(const void *)d;
-      if ((strcmp(d->name, "auto") == 0) != (pass == 0)) continue;
-      if (d->caps & (PERP_LCP_PEER | PERP_LCP_STRUCTURED)) continue;
+    const perp_desc *desc;
+    for (int i = 0; (desc = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++) {
+      const perp_lcp_desc *m = (const perp_lcp_desc *)(const void *)desc;
+      if ((strcmp(desc->name, "auto") == 0) != (pass == 0)) continue;
+      if (desc->caps & (PERP_LCP_PEER | PERP_LCP_STRUCTURED)) continue;
       if (solve_unsuited(m, lcp, asymmetry) != NULL) continue;
-      if (at + strlen(d->name) + sizeof "; , serve it" > room) continue;
-      at += (size_t)snprintf(text + at, room - at, "%s%s", at == 0 ? "; " : ", ", d->name);
+      if (at + strlen(desc->name) + sizeof "; , serve it" > room) continue;
+      at += (size_t)snprintf(text + at, room - at, "%s%s", at == 0 ? "; " : ", ", desc->name);
     }
   }
   if (at > 0) snprintf(text + at, room - at, " serve it");
@@ -281,52 +285,53 @@ double perp_lcp_afford(const perp_lcp *lcp, double budget)
 static perp_status solve_run(perp_ctx *ctx, perp_lcp_solver *solver, const perp_lcp *p,
                              double *lambda, perp_stats *stats)
 {
-  perp_lcp q = *p, scaled;
+  perp_lcp lcp = *p, scaled;
   double formed = 0; /* the work of that */
-  if (q.frozen) {
-    q.fric_of = NULL;
-    q.cone = NULL;
-    q.mu = NULL;
-    q.frozen = false;
+  if (lcp.frozen) {
+    lcp.fric_of = NULL;
+    lcp.cone = NULL;
+    lcp.mu = NULL;
+    lcp.frozen = false;
   }
-  if (q.F != NULL && (solver->D != NULL || !(solver->d->d.caps & PERP_LCP_FACTORED))) {
+  if (lcp.F != NULL && (solver->D != NULL || !(solver->d->d.caps & PERP_LCP_FACTORED))) {
     double *A = solver->A != NULL ? solver->A : solver->formed;
-    PERP_TRY(solve_form(ctx, solver, q.F, A));
-    formed = (double)q.n * q.n;
-    q.A = A;
-    q.lda = q.n;
-    q.F = NULL;
+    PERP_TRY(solve_form(ctx, solver, lcp.F, A));
+    formed = (double)lcp.n * lcp.n;
+    lcp.A = A;
+    lcp.lda = lcp.n;
+    lcp.F = NULL;
   }
-  if (q.C != NULL && (solver->D != NULL || !(solver->d->d.caps & PERP_LCP_SPARSE))) {
-    PERP_TRY(solve_spread(ctx, solver, q.C));
-    formed = (double)q.n * q.n;
-    q.A = solver->spread;
-    q.lda = q.n;
-    q.C = NULL;
+  if (lcp.C != NULL && (solver->D != NULL || !(solver->d->d.caps & PERP_LCP_SPARSE))) {
+    PERP_TRY(solve_spread(ctx, solver, lcp.C));
+    formed = (double)lcp.n * lcp.n;
+    lcp.A = solver->spread;
+    lcp.lda = lcp.n;
+    lcp.C = NULL;
   }
-  const char *what = solve_unsuited(solver->d, &q, solver->asymmetry);
+  const char *what = solve_unsuited(solver->d, &lcp, solver->asymmetry);
   if (what != NULL) {
     stats->reason = PERP_UNSUITED;
     char who[160];
-    solve_serving(ctx, &q, solver->asymmetry, who, sizeof who);
+    solve_serving(ctx, &lcp, solver->asymmetry, who, sizeof who);
     PERP_FAIL(ctx, PERP_OK, "%s does not serve %s%s", solver->d->d.name, what, who);
     return PERP_OK;
   }
   if (solver->D == NULL) {
-    perp_status done = solve_call(ctx, solver, &q, lambda, stats);
+    perp_status done = solve_call(ctx, solver, &lcp, lambda, stats);
     stats->work += formed;
     return done;
   }
 
-  perp_lcp_equilibration(&q, solver->D, solver->scratch);
-  perp_lcp_rescale(&q, solver->D, solver->SA, solver->Sb, solver->Slo, solver->Shi, solver->Smu,
+  perp_lcp_equilibration(&lcp, solver->D, solver->scratch);
+  perp_lcp_rescale(&lcp, solver->D, solver->SA, solver->Sb, solver->Slo, solver->Shi, solver->Smu,
                    &scaled);
-  for (int i = 0; i < q.n; i++) solver->Sunit[i] = (q.unit != NULL ? q.unit[i] : 1) / solver->D[i];
+  for (int i = 0; i < lcp.n; i++)
+    solver->Sunit[i] = (lcp.unit != NULL ? lcp.unit[i] : 1) / solver->D[i];
   scaled.unit = solver->Sunit;
-  for (int i = 0; i < q.n; i++) lambda[i] /= solver->D[i];
+  for (int i = 0; i < lcp.n; i++) lambda[i] /= solver->D[i];
   perp_status status = solve_call(ctx, solver, &scaled, lambda, stats);
   stats->work += formed;
-  for (int i = 0; i < q.n; i++) {
+  for (int i = 0; i < lcp.n; i++) {
     lambda[i] *= solver->D[i];
     solver->certificate[i] *= solver->D[i];
   }
@@ -410,32 +415,32 @@ static perp_reason solve_judge(perp_lcp_solver *solver, const perp_lcp *lcp, dou
   return verdict;
 }
 
-perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *solver, const perp_lcp *p, double tol,
+perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *solver, const perp_lcp *lcp, double tol,
                            double *lambda, double *w, perp_lcp_judgement *judgement,
                            perp_stats *stats)
 {
   bool finite;
-  int n = p->n;
+  int n = lcp->n;
   *stats = (perp_stats){ .residual = (double)NAN };
   solver->proof = PERP_PROOF_NONE;
   if (!(tol > 0)) return PERP_FAIL(ctx, PERP_ERR_ARG, "tol = %g must be > 0", tol);
   if (n > solver->max_n)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d, but %s was created for at most %d rows", n,
                      solver->d->d.name, solver->max_n);
-  if (p->F != NULL && p->F->nv > solver->max_nv)
+  if (lcp->F != NULL && lcp->F->nv > solver->max_nv)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "J has %d columns, but %s was created for at most %d",
-                     p->F->nv, solver->d->d.name, solver->max_nv);
-  perp_lcp q = *p;
+                     lcp->F->nv, solver->d->d.name, solver->max_nv);
+  perp_lcp q = *lcp;
   q.tol = tol;
-  if (perp_lcp_knows(p)) {
+  if (perp_lcp_knows(lcp)) {
     finite = true;
-    solver->asymmetry = p->known->asymmetry;
+    solver->asymmetry = lcp->known->asymmetry;
   } else {
-    PERP_TRY(perp_lcp_check(ctx, p, p->A == NULL ? &finite : NULL));
+    PERP_TRY(perp_lcp_check(ctx, lcp, lcp->A == NULL ? &finite : NULL));
     solver->asymmetry = 0; /* of J M^-1 J' + S, formed or not */
-    if (p->A != NULL) perp_lcp_survey(p, solver->a, &solver->asymmetry, &finite);
-    if (p->C != NULL) solver->asymmetry = perp_lcp_asymmetry(p);
-    solver->known.of = p;
+    if (lcp->A != NULL) perp_lcp_survey(lcp, solver->a, &solver->asymmetry, &finite);
+    if (lcp->C != NULL) solver->asymmetry = perp_lcp_asymmetry(lcp);
+    solver->known.of = lcp;
     solver->known.tol = tol;
     solver->known.asymmetry = solver->asymmetry;
     solver->known.a = solver->a;
@@ -446,18 +451,18 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *solver, const perp_lc
   double *x = w != NULL ? w : solver->w;
   if (!finite) {
     for (int i = 0; i < n; i++) lambda[i] = x[i] = 0;
-    start_at_zero(p, lambda);
+    start_at_zero(lcp, lambda);
     stats->reason = PERP_NOT_FINITE;
     if (judgement != NULL) *judgement = perp_lcp_no_judgement();
     return PERP_OK;
   }
-  if (!finite_vector(lambda, n)) start_at_zero(p, lambda);
+  if (!finite_vector(lambda, n)) start_at_zero(lcp, lambda);
   for (int i = 0; i < n; i++) solver->certificate[i] = 0;
 
   perp_status status = solve_run(ctx, solver, &q, lambda, stats);
   if (status != PERP_OK) return status;
   if (!finite_vector(lambda, n)) {
-    start_at_zero(p, lambda);
+    start_at_zero(lcp, lambda);
     stats->reason = PERP_NOT_FINITE;
   }
   /* methods that do not count: a step is worth a product, or the factorization that it says */
@@ -474,7 +479,7 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *solver, const perp_lc
   else if (stats->reason >= 0)
     stats->reason = PERP_INACCURATE;
   else
-    stats->reason = solve_weigh(solver, p, stats->reason);
+    stats->reason = solve_weigh(solver, lcp, stats->reason);
   return PERP_OK;
 }
 

@@ -367,12 +367,12 @@ static bool contact_solver_within(const perp_contact_solver *solver, const perp_
  * one.  What chooses has an answer to both tolerances; with as much work again a closer one, or the
  * same. */
 static perp_status contact_solver_again(perp_ctx *ctx, perp_contact_solver *solver,
-                                        const perp_lcp *p, double *lambda, perp_stats *stats,
+                                        const perp_lcp *problem, double *lambda, perp_stats *stats,
                                         perp_contact_count *count)
 {
-  const size_t size = (size_t)p->n * sizeof *lambda;
+  const size_t size = (size_t)problem->n * sizeof *lambda;
   perp_stats more;
-  perp_lcp lcp = *p;
+  perp_lcp lcp = *problem;
   lcp.tol_data = solver->setup.part * solver->setup.tol_data;
   lcp.work = lcp.work > 0 ? fmin(stats->work, lcp.work - stats->work) : stats->work;
   if (!(lcp.work > 0)) return PERP_OK;
@@ -399,16 +399,16 @@ static bool contact_solver_chooses(const perp_contact_solver *solver)
   return caps & PERP_LCP_EXHAUSTIVE && caps & PERP_LCP_WARM;
 }
 
-/* p->work: what it may cost. */
+/* problem->work: what it may cost. */
 static perp_status contact_solver_solve_once(perp_ctx *ctx, perp_contact_solver *solver,
-                                             const perp_lcp *p, double *lambda, perp_stats *stats,
-                                             perp_contact_count *count)
+                                             const perp_lcp *problem, double *lambda,
+                                             perp_stats *stats, perp_contact_count *count)
 {
   const unsigned caps = solver->lcp.d->caps;
   const bool iterates = caps & PERP_LCP_ITERATIVE && caps & PERP_LCP_WARM;
   const double tol = solver->setup.tol,
                part = iterates || solver->setup.part < PART ? solver->setup.part : 1;
-  perp_lcp lcp = *p;
+  perp_lcp lcp = *problem;
   lcp.tol_data = part * solver->setup.tol_data;
   lcp.brief = true;
   PERP_TRY(perp_lcp_solve(ctx, solver->solver, &lcp, part * tol, lambda, solver->w, NULL, stats));
@@ -416,14 +416,14 @@ static perp_status contact_solver_solve_once(perp_ctx *ctx, perp_contact_solver 
       !contact_solver_within(solver, stats, solver->setup.part))
     PERP_TRY(contact_solver_again(ctx, solver, &lcp, lambda, stats, count));
   if (solver->settle != NULL)
-    solver->settle(solver, p, lambda);
+    solver->settle(solver, problem, lambda);
   else if (stats->reason > 0 || part == 1 || !contact_solver_within(solver, stats, 1))
     return PERP_OK;
   perp_lcp_judgement judgement;
   perp_lcp_judge(&lcp, lambda, solver->w, solver->scratch, &judgement);
   stats->residual = judgement.rel;
   stats->data = judgement.data;
-  lcp.tol_data = p->tol_data;
+  lcp.tol_data = problem->tol_data;
   const perp_reason verdict = perp_lcp_verdict(&lcp, tol, &judgement);
   if (stats->reason > 0 || verdict == PERP_CONVERGED) stats->reason = verdict;
   return PERP_OK;
@@ -461,9 +461,10 @@ static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *so
   const size_t size = (size_t)n * sizeof *lambda;
   const unsigned caps = solver->lcp.d->caps;
   const bool dense = lcp->F == NULL || !(caps & PERP_LCP_FACTORED);
-  perp_lcp q = *lcp;
-  q.work = (1 - spare) * contact_solver_budget(solver, lcp);
-  q.brief = q.brief || spare > 0; /* what is claimed of the same contacts has been looked into */
+  perp_lcp problem = *lcp;
+  problem.work = (1 - spare) * contact_solver_budget(solver, lcp);
+  problem.brief = problem.brief ||
+                  spare > 0; /* what is claimed of the same contacts has been looked into */
   bool thrown = false;
   rel = drop_bad_guess(solver, lcp, rel, lambda);
   const bool unrated = isnan(rel);
@@ -472,7 +473,7 @@ static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *so
   memcpy(solver->best, lambda, size);
   if (!dense || n <= PERP_DENSE_ROWS) {
     PERP_TRY(solver_for(ctx, solver, n, nv));
-    PERP_TRY(contact_solver_solve_once(ctx, solver, &q, lambda, stats, count));
+    PERP_TRY(contact_solver_solve_once(ctx, solver, &problem, lambda, stats, count));
   }
   if (stats->reason > 0 || stats->reason == PERP_SWEEPS_DONE) return PERP_OK;
   if (unrated) rel = perp_lcp_rel(lcp, solver->a, solver->best, solver->first);

@@ -4,24 +4,24 @@
 #include "models/contact/step/belts.h"
 
 /* s and s' of a shape in the frame of its body */
-static void belts_of(const perp_model *m, int shape, double t, double s[3], double rate[3])
+static void belts_of(const perp_model *model, int shape, double t, double s[3], double rate[3])
 {
-  const perp_shape_def *def = &m->shape_def[shape];
+  const perp_shape_def *def = &model->shape_def[shape];
   double own[3] = { 0 }, own_rate[3] = { 0 }, R[9];
-  for (int i = 0; i < m->dim; i++) {
+  for (int i = 0; i < model->dim; i++) {
     double y[3] = { 0 };
-    if (def->belt_signal[i] != 0) perp_model_signal_at(m, def->belt_signal[i], t, y);
+    if (def->belt_signal[i] != 0) perp_model_signal_at(model, def->belt_signal[i], t, y);
     own[i] = def->belt[i] + y[0];
     own_rate[i] = y[1];
   }
-  if (m->dim == 3) {
+  if (model->dim == 3) {
     perp_quat_matrix(def->quat, R);
   } else {
     const double c = cos(def->angle), sine = sin(def->angle);
     R[0] = c, R[1] = sine, R[2] = -sine, R[3] = c;
   }
-  perp_turn(m->dim, R, own, s);
-  perp_turn(m->dim, R, own_rate, rate);
+  perp_turn(model->dim, R, own, s);
+  perp_turn(model->dim, R, own_rate, rate);
 }
 
 static bool belts_any(const perp_shape_def *def)
@@ -38,15 +38,15 @@ static void belts_add(int dim, const double n[3], const double *y, double sign, 
   for (int i = 0; i < dim; i++) out[i] += sign * (y[i] - along * n[i]);
 }
 
-void perp_belts_velocity(const perp_model *m, const perp_eval *e, const perp_contact *x, double t,
-                         double u[3])
+void perp_belts_velocity(const perp_model *model, const perp_eval *eval,
+                         const perp_contact *contact, double t, double u[3])
 {
   for (int side = 0; side < 2; side++) {
     double s[3], rate[3], world[3];
-    if (!belts_any(&m->shape_def[x->shape[side]])) continue;
-    belts_of(m, x->shape[side], t, s, rate);
-    perp_turn(m->dim, e->pose[x->body[side]].R, s, world);
-    belts_add(m->dim, x->n, world, side == 0 ? -1 : 1, u);
+    if (!belts_any(&model->shape_def[contact->shape[side]])) continue;
+    belts_of(model, contact->shape[side], t, s, rate);
+    perp_turn(model->dim, eval->pose[contact->body[side]].R, s, world);
+    belts_add(model->dim, contact->n, world, side == 0 ? -1 : 1, u);
   }
 }
 

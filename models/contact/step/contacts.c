@@ -14,21 +14,21 @@ const char *const perp_joints_names[] = { "auto", "eliminate", "rows", NULL };
 /* ---- what options say ---- */
 
 /* A law that lets contacts part where they slide (contact.h) needs the gap to bring them back. */
-static perp_status contacts_check_relaxed(perp_ctx *ctx, const perp_contact_opts *o,
+static perp_status contacts_check_relaxed(perp_ctx *ctx, const perp_contact_opts *opts,
                                           const perp_desc *law)
 {
   if (!(law->caps & PERP_CONTACT_RELAXED)) return PERP_OK;
-  if (!o->gap)
+  if (!opts->gap)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact %s needs gap=true: without the gap a sliding contact separates at mu "
                      "|u_t| in each step; use --contact polyhedral with gap=false",
                      law->name);
-  if (o->impact == PERP_IMPACT_POISSON)
+  if (opts->impact == PERP_IMPACT_POISSON)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact %s does not define least normal impulses, which impact=poisson "
                      "requires; use impact=newton with it, or --contact polyhedral",
                      law->name);
-  if (o->frequency > 0 || perp_contacts_relaxes(o) || o->substeps > 1)
+  if (opts->frequency > 0 || perp_contacts_relaxes(opts) || opts->substeps > 1)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact %s needs the gap in each solve, but substeps, frequency and relax "
                      "also solve without it; use --contact polyhedral with them",
@@ -37,41 +37,41 @@ static perp_status contacts_check_relaxed(perp_ctx *ctx, const perp_contact_opts
 }
 
 /* options that do not go together */
-static perp_status contacts_check_together(perp_ctx *ctx, const perp_contact_opts *o,
+static perp_status contacts_check_together(perp_ctx *ctx, const perp_contact_opts *opts,
                                            const perp_parts *parts)
 {
-  const bool springs = o->stiffness > 0 || o->damping > 0,
-             second = o->frequency > 0 || perp_contacts_relaxes(o);
-  if (springs && o->softness > 0)
+  const bool springs = opts->stiffness > 0 || opts->damping > 0,
+             second = opts->frequency > 0 || perp_contacts_relaxes(opts);
+  if (springs && opts->softness > 0)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "softness = %g 1/kg and stiffness = %g N/m, damping = %g N s/m exclude each "
                      "other: leave out one of them",
-                     o->softness, o->stiffness, o->damping);
-  if (o->frequency > 0 && (springs || o->softness > 0))
+                     opts->softness, opts->stiffness, opts->damping);
+  if (opts->frequency > 0 && (springs || opts->softness > 0))
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "frequency = %g Hz and softness = %g 1/kg, stiffness = %g N/m, damping = %g N "
                      "s/m exclude each other: leave out one of them",
-                     o->frequency, o->softness, o->stiffness, o->damping);
-  if (springs && o->relax == PERP_RELAX_YES)
+                     opts->frequency, opts->softness, opts->stiffness, opts->damping);
+  if (springs && opts->relax == PERP_RELAX_YES)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "relax removes the velocity that contact springs (stiffness, damping) "
                      "produce: use frequency and damping_ratio instead of them");
-  PERP_TRY(perp_impact_check(ctx, o->impact, o->tangential));
-  if (o->impact != PERP_IMPACT_NEWTON && (second || o->substeps > 1))
+  PERP_TRY(perp_impact_check(ctx, opts->impact, opts->tangential));
+  if (opts->impact != PERP_IMPACT_NEWTON && (second || opts->substeps > 1))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "impact=%s needs the impulses of compression of a single solve: use "
                      "impact=newton with substeps, frequency and relax",
-                     perp_impact_names[o->impact]);
-  if (perp_impact_single(o->impact) && o->softness > 0)
+                     perp_impact_names[opts->impact]);
+  if (perp_impact_single(opts->impact) && opts->softness > 0)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "impact=%s is a law of rigid contacts, softness = %g 1/kg makes them "
                      "compliant: leave out one of them",
-                     perp_impact_names[o->impact], o->softness);
-  if (o->sleep && o->substeps > 1)
+                     perp_impact_names[opts->impact], opts->softness);
+  if (opts->sleep && opts->substeps > 1)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "substeps = %d and sleep exclude each other: bodies wake by contacts found at "
                      "the start of a step; leave out one of them",
-                     o->substeps);
+                     opts->substeps);
   if (second && !(parts->ode.d->caps & PERP_ODE_SYMPLECTIC))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "frequency and relax need an ODE method that moves positions with the new "
@@ -82,59 +82,59 @@ static perp_status contacts_check_together(perp_ctx *ctx, const perp_contact_opt
 
 /* Do halvings go with the other options?  Not contacts whose depth is their load, steps that cannot
  * be made again, or whose length the ODE method chooses. */
-static perp_status contacts_check_halvings(perp_ctx *ctx, const perp_contact_opts *o,
+static perp_status contacts_check_halvings(perp_ctx *ctx, const perp_contact_opts *opts,
                                            const perp_parts *parts)
 {
-  if (o->halvings == 0) return PERP_OK;
-  if (o->stiffness > 0 || o->damping > 0 || o->softness > 0 || o->frequency > 0)
+  if (opts->halvings == 0) return PERP_OK;
+  if (opts->stiffness > 0 || opts->damping > 0 || opts->softness > 0 || opts->frequency > 0)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "halvings = %d needs rigid contacts: compliant ones (softness, stiffness, "
                      "damping, frequency) penetrate under load; leave out one of them",
-                     o->halvings);
-  if (o->sleep || o->substeps > 1)
+                     opts->halvings);
+  if (opts->sleep || opts->substeps > 1)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "halvings = %d repeats whole steps: leave out sleep and substeps, or halvings",
-                     o->halvings);
-  if (o->closed > 0 || perp_ode_tol(&parts->ode) > 0)
+                     opts->halvings);
+  if (opts->closed > 0 || perp_ode_tol(&parts->ode) > 0)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "halvings = %d and an error tolerance (tol) both choose the step: leave out "
                      "one of them",
-                     o->halvings);
+                     opts->halvings);
   return PERP_OK;
 }
 
-perp_status perp_contacts_check(perp_ctx *ctx, const perp_model *model, const perp_contact_opts *o,
-                                const perp_parts *parts)
+perp_status perp_contacts_check(perp_ctx *ctx, const perp_model *model,
+                                const perp_contact_opts *opts, const perp_parts *parts)
 {
-  PERP_TRY(contacts_check_together(ctx, o, parts));
-  PERP_TRY(contacts_check_halvings(ctx, o, parts));
-  if (o->sleep && model->surfaces.belts)
+  PERP_TRY(contacts_check_together(ctx, opts, parts));
+  PERP_TRY(contacts_check_halvings(ctx, opts, parts));
+  if (opts->sleep && model->surfaces.belts)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "sleep does not support moving surfaces: sleeping bodies would not be carried "
                      "along; leave it out");
-  return contacts_check_relaxed(ctx, o, parts->contact.d);
+  return contacts_check_relaxed(ctx, opts, parts->contact.d);
 }
 
 /* ---- models and their parts ---- */
 
-static double reach_of(const perp_shape_def *s, int dim)
+static double reach_of(const perp_shape_def *shape, int dim)
 {
-  double offset = sqrt(perp_dot(dim, s->x, s->x)), most = 0;
-  switch (s->kind) {
+  double offset = sqrt(perp_dot(dim, shape->x, shape->x)), most = 0;
+  switch (shape->kind) {
   case PERP_SHAPE_SPHERE:
-    return offset + s->radius;
+    return offset + shape->radius;
   case PERP_SHAPE_CAPSULE:
-    return offset + s->radius + 0.5 * s->length;
+    return offset + shape->radius + 0.5 * shape->length;
   case PERP_SHAPE_CYLINDER:
-    return offset + hypot(s->radius, 0.5 * s->length);
+    return offset + hypot(shape->radius, 0.5 * shape->length);
   case PERP_SHAPE_CONE:
-    return offset + fmax(hypot(s->radius, 0.25 * s->length), 0.75 * s->length);
+    return offset + fmax(hypot(shape->radius, 0.25 * shape->length), 0.75 * shape->length);
   case PERP_SHAPE_BOX:
   case PERP_SHAPE_ELLIPSOID:
-    return offset + sqrt(perp_dot(dim, s->half, s->half));
+    return offset + sqrt(perp_dot(dim, shape->half, shape->half));
   case PERP_SHAPE_POLYTOPE:
-    for (int i = 0; i < s->n_vertices; i++)
-      most = fmax(most, perp_dot(dim, s->vertices + dim * i, s->vertices + dim * i));
+    for (int i = 0; i < shape->n_vertices; i++)
+      most = fmax(most, perp_dot(dim, shape->vertices + dim * i, shape->vertices + dim * i));
     return offset + sqrt(most);
   case PERP_SHAPE_MESH: /* of the world */
   case PERP_SHAPE_HEIGHT_FIELD:

@@ -16,32 +16,35 @@
 
 /* A cylinder or a cone at pose: does it touch with its side or its rim, and not with a flat end or
  * its apex? */
-static bool contacts_carry_side(const perp_shape_def *s, const perp_pose *pose, const double n[3])
+static bool contacts_carry_side(const perp_shape_def *shape, const perp_pose *pose,
+                                const double n[3])
 {
   static const double FLAT = 0.03; /* rad: normals of a flat end, as in collision/solids.c */
   double R[9], axis[3], cross[3];
-  perp_quat_matrix(s->quat, R);
+  perp_quat_matrix(shape->quat, R);
   perp_turn(3, pose->R, R, axis);
   perp_cross(n, axis, cross);
   const double along = perp_dot(3, n, axis), across = sqrt(perp_dot(3, cross, cross));
-  if (s->kind == PERP_SHAPE_CONE && s->length * along > s->radius * across + FLAT * s->length)
+  if (shape->kind == PERP_SHAPE_CONE &&
+      shape->length * along > shape->radius * across + FLAT * shape->length)
     return false; /* the apex */
-  return across > FLAT || (s->kind == PERP_SHAPE_CONE && along > 0);
+  return across > FLAT || (shape->kind == PERP_SHAPE_CONE && along > 0);
 }
 
-static bool contacts_carry_round(const perp_contacts *c, const perp_contact *x, int side,
-                                 const perp_pose *pose)
+static bool contacts_carry_round(const perp_contacts *contacts, const perp_contact *contact,
+                                 int side, const perp_pose *pose)
 {
-  const perp_shape_def *s = &c->model->shape_def[x->shape[side]];
-  const double sign = side == 0 ? 1 : -1, n[3] = { sign * x->n[0], sign * x->n[1], sign * x->n[2] };
-  switch (s->kind) {
+  const perp_shape_def *shape = &contacts->model->shape_def[contact->shape[side]];
+  const double sign = side == 0 ? 1 : -1,
+               n[3] = { sign * contact->n[0], sign * contact->n[1], sign * contact->n[2] };
+  switch (shape->kind) {
   case PERP_SHAPE_SPHERE:
   case PERP_SHAPE_CAPSULE:
   case PERP_SHAPE_ELLIPSOID:
     return true;
   case PERP_SHAPE_CYLINDER:
   case PERP_SHAPE_CONE:
-    return contacts_carry_side(s, &pose[x->body[side]], n);
+    return contacts_carry_side(shape, &pose[contact->body[side]], n);
   case PERP_SHAPE_BOX:
   case PERP_SHAPE_POLYTOPE:
   case PERP_SHAPE_MESH:
@@ -52,13 +55,14 @@ static bool contacts_carry_round(const perp_contacts *c, const perp_contact *x, 
   return false;
 }
 
-static int contacts_carry_turns(const perp_contacts *c, const perp_contact *x, const bool round[2])
+static int contacts_carry_turns(const perp_contacts *contacts, const perp_contact *contact,
+                                const bool round[2])
 {
   int best = -1, rank = 0;
   for (int side = 0; side < 2; side++) {
     if (round[side]) continue;
-    const bool plane = c->model->shape_def[x->shape[side]].kind == PERP_SHAPE_PLANE;
-    const int mine = plane ? 3 : x->body[side] < 0 ? 2 : 1;
+    const bool plane = contacts->model->shape_def[contact->shape[side]].kind == PERP_SHAPE_PLANE;
+    const int mine = plane ? 3 : contact->body[side] < 0 ? 2 : 1;
     if (mine > rank) best = side;
     rank = mine > rank ? mine : rank;
   }
@@ -66,42 +70,47 @@ static int contacts_carry_turns(const perp_contacts *c, const perp_contact *x, c
 }
 
 /* does the vector of this side take part in the turning of its body? */
-static bool contacts_carry_follows(const perp_contact *x, const perp_contact_carry *y, int side)
+static bool contacts_carry_follows(const perp_contact *contact, const perp_contact_carry *carry,
+                                   int side)
 {
-  return x->body[side] >= 0 && !y->round[side];
+  return contact->body[side] >= 0 && !carry->round[side];
 }
 
-PERP_INLINE void carry_start(perp_contacts *c, const perp_eval *e, const int dim)
+PERP_INLINE void carry_start(perp_contacts *contacts, const perp_eval *eval, const int dim)
 {
-  for (int i = 0; i < c->task.n; i++) {
-    const perp_contact *x = &c->task.contact[i];
-    perp_contact_carry *y = &c->parts.carry[i];
-    *y = (perp_contact_carry){ .round = { contacts_carry_round(c, x, 0, e->pose),
-                                          contacts_carry_round(c, x, 1, e->pose) } };
-    y->turns = (signed char)contacts_carry_turns(c, x, y->round);
+  for (int i = 0; i < contacts->task.n; i++) {
+    const perp_contact *contact = &contacts->task.contact[i];
+    perp_contact_carry *carry = &contacts->parts.carry[i];
+    *carry = (perp_contact_carry){ .round = {
+                                       contacts_carry_round(contacts, contact, 0, eval->pose),
+                                       contacts_carry_round(contacts, contact, 1, eval->pose) } };
+    carry->turns = (signed char)contacts_carry_turns(contacts, contact, carry->round);
     for (int side = 0; side < 2; side++) {
-      const perp_pose *pose = &e->pose[x->body[side]];
-      double r[3] = { x->p[side][0], x->p[side][1], x->p[side][2] };
-      for (int k = 0; k < dim && x->body[side] >= 0; k++) r[k] -= pose->x[k];
-      memcpy(y->arm[side], r, sizeof r);
-      if (contacts_carry_follows(x, y, side)) perp_turn_back(dim, pose->R, r, y->arm[side]);
+      const perp_pose *pose = &eval->pose[contact->body[side]];
+      double r[3] = { contact->p[side][0], contact->p[side][1], contact->p[side][2] };
+      for (int k = 0; k < dim && contact->body[side] >= 0; k++) r[k] -= pose->x[k];
+      memcpy(carry->arm[side], r, sizeof r);
+      if (contacts_carry_follows(contact, carry, side))
+        perp_turn_back(dim, pose->R, r, carry->arm[side]);
     }
-    memcpy(y->n, x->n, sizeof y->n);
-    if (y->turns >= 0 && x->body[y->turns] >= 0)
-      perp_turn_back(dim, e->pose[x->body[y->turns]].R, x->n, y->n);
+    memcpy(carry->n, contact->n, sizeof carry->n);
+    if (carry->turns >= 0 && contact->body[carry->turns] >= 0)
+      perp_turn_back(dim, eval->pose[contact->body[carry->turns]].R, contact->n, carry->n);
   }
 }
 
-void perp_contacts_carry_start(perp_contacts *c, const perp_eval *e)
+void perp_contacts_carry_start(perp_contacts *contacts, const perp_eval *eval)
 {
-  if (c->model->dim == 3)
-    carry_start(c, e, 3);
+  if (contacts->model->dim == 3)
+    carry_start(contacts, eval, 3);
   else
-    carry_start(c, e, 2);
-  if (c->task.n > 0)
-    memcpy(c->parts.carried, c->task.contact, (size_t)c->task.n * sizeof *c->parts.carried);
-  c->task.contact = c->parts.carried;
-  if (c->task.n > 0) memset(c->parts.total, 0, 3 * (size_t)c->task.n * sizeof *c->parts.total);
+    carry_start(contacts, eval, 2);
+  if (contacts->task.n > 0)
+    memcpy(contacts->parts.carried, contacts->task.contact,
+           (size_t)contacts->task.n * sizeof *contacts->parts.carried);
+  contacts->task.contact = contacts->parts.carried;
+  if (contacts->task.n > 0)
+    memset(contacts->parts.total, 0, 3 * (size_t)contacts->task.n * sizeof *contacts->parts.total);
 }
 
 PERP_INLINE void carry_to(perp_contacts *c, const perp_eval *e, const int dim)
@@ -130,10 +139,10 @@ PERP_INLINE void carry_to(perp_contacts *c, const perp_eval *e, const int dim)
   }
 }
 
-void perp_contacts_carry_to(perp_contacts *c, const perp_eval *e)
+void perp_contacts_carry_to(perp_contacts *contacts, const perp_eval *eval)
 {
-  if (c->model->dim == 3)
-    carry_to(c, e, 3);
+  if (contacts->model->dim == 3)
+    carry_to(contacts, eval, 3);
   else
-    carry_to(c, e, 2);
+    carry_to(contacts, eval, 2);
 }

@@ -32,22 +32,22 @@ perp_status perp_contact_stab(perp_ctx *ctx, const perp_parts *parts, const perp
   return (*stab)->create(ctx, &no_rows, parts->stab.opts, ws);
 }
 
-static void contacts_post_layout(void *ws, perp_arena *a)
+static void contacts_post_layout(void *ws, perp_arena *arena)
 {
-  perp_contact_post *p = ws;
-  PERP_DOUBLES(a, 6 * (size_t)p->model->n_bodies, &p->before, &p->free);
+  perp_contact_post *post = ws;
+  PERP_DOUBLES(arena, 6 * (size_t)post->model->n_bodies, &post->before, &post->free);
 }
 
-static perp_status open_islands(perp_ctx *ctx, perp_contact_post *p, const perp_parts *parts)
+static perp_status open_islands(perp_ctx *ctx, perp_contact_post *post, const perp_parts *parts)
 {
   perp_parts normals = *parts;
   normals.contact = (perp_spec){ 0 };
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_contact, "frictionless", &normals.contact));
-  const perp_contact_setup setup = { .tol = p->o.tol,
-                                     .tol_data = p->o.tol_data,
-                                     .budget = p->o.budget };
-  perp_status status = perp_contacts_islands(ctx, p->model, &normals, &setup, p->o.threads,
-                                             p->o.rows, &p->islands);
+  const perp_contact_setup setup = { .tol = post->o.tol,
+                                     .tol_data = post->o.tol_data,
+                                     .budget = post->o.budget };
+  perp_status status = perp_contacts_islands(ctx, post->model, &normals, &setup, post->o.threads,
+                                             post->o.rows, &post->islands);
   perp_spec_free(&normals.contact);
   return status;
 }
@@ -69,62 +69,62 @@ perp_status perp_contact_post_create(perp_ctx *ctx, const perp_model *model,
   void *memory;
   PERP_TRY(
       perp_workspace_create(ctx, "contacts", &like, sizeof like, contacts_post_layout, &memory));
-  perp_contact_post *p = memory;
+  perp_contact_post *post = memory;
   double mass = 0;
   for (int b = 0; b < model->n_bodies; b++) mass += model->inertia[b].mass;
-  p->softness = mass > 0 ? how.softness * model->n_bodies / mass : 0;
-  perp_status status = open_islands(ctx, p, parts);
+  post->softness = mass > 0 ? how.softness * model->n_bodies / mass : 0;
+  perp_status status = open_islands(ctx, post, parts);
   if (status != PERP_OK) {
-    perp_contact_post_destroy(p);
+    perp_contact_post_destroy(post);
     return status;
   }
-  *out = p;
+  *out = post;
   return PERP_OK;
 }
 
-void perp_contact_post_destroy(perp_contact_post *p)
+void perp_contact_post_destroy(perp_contact_post *post)
 {
-  if (p == NULL) return;
-  perp_islands_destroy(p->islands);
-  free(p->kept);
-  free(p);
+  if (post == NULL) return;
+  perp_islands_destroy(post->islands);
+  free(post->kept);
+  free(post);
 }
 
-void perp_contact_post_restart(perp_contact_post *p)
+void perp_contact_post_restart(perp_contact_post *post)
 {
-  perp_islands_restart(p->islands);
+  perp_islands_restart(post->islands);
 }
 
-void perp_contact_post_keep(perp_contact_post *p, perp_step_end which)
+void perp_contact_post_keep(perp_contact_post *post, perp_step_end which)
 {
-  perp_islands_keep(p->islands, which);
+  perp_islands_keep(post->islands, which);
 }
 
-void perp_contact_post_put_back(perp_contact_post *p, perp_step_end which)
+void perp_contact_post_put_back(perp_contact_post *post, perp_step_end which)
 {
-  perp_islands_put_back(p->islands, which);
+  perp_islands_put_back(post->islands, which);
 }
 
-int perp_contact_post_passes(const perp_contact_post *p)
+int perp_contact_post_passes(const perp_contact_post *post)
 {
-  return p->how.passes;
+  return post->how.passes;
 }
 
-bool perp_contact_post_stops(const perp_contact_post *p)
+bool perp_contact_post_stops(const perp_contact_post *post)
 {
-  return p->how.velocity;
+  return post->how.velocity;
 }
 
 /* what is left alone */
-static double contacts_post_tol(const perp_contact_post *p, bool swept)
+static double contacts_post_tol(const perp_contact_post *post, bool swept)
 {
-  return fmax(fmax(p->how.tol, p->o.slop), swept ? p->how.swept * p->o.size : 0);
+  return fmax(fmax(post->how.tol, post->o.slop), swept ? post->how.swept * post->o.size : 0);
 }
 
-bool perp_contact_post_deep(const perp_contact_post *p, const perp_contact *contact,
+bool perp_contact_post_deep(const perp_contact_post *post, const perp_contact *contact,
                             const unsigned char *left, int n, bool swept)
 {
-  const double tol = contacts_post_tol(p, swept);
+  const double tol = contacts_post_tol(post, swept);
   for (int i = 0; i < n; i++)
     if (contact[i].gap < -tol && (left == NULL || !left[i])) return true;
   return false;
@@ -132,14 +132,14 @@ bool perp_contact_post_deep(const perp_contact_post *p, const perp_contact *cont
 
 /* ---- derivatives ---- */
 
-void perp_contact_post_watch(perp_contact_post *p, perp_contact_passes *passes)
+void perp_contact_post_watch(perp_contact_post *post, perp_contact_passes *passes)
 {
-  p->watch = passes;
+  post->watch = passes;
 }
 
-double perp_contact_post_softness(const perp_contact_post *p)
+double perp_contact_post_softness(const perp_contact_post *post)
 {
-  return p->softness;
+  return post->softness;
 }
 
 void perp_contact_passes_clear(perp_contact_passes *passes)
@@ -148,13 +148,13 @@ void perp_contact_passes_clear(perp_contact_passes *passes)
   *passes = (perp_contact_passes){ 0 };
 }
 
-/* A pass from q by k->a with the impulses of the islands; one block of memory. */
-static void contacts_post_write(perp_contact_post *p, const perp_constrained *k, const double *q,
-                                const perp_contact *contact, int n)
+/* A pass from q by system->a with the impulses of the islands; one block of memory. */
+static void contacts_post_write(perp_contact_post *post, const perp_constrained *system,
+                                const double *q, const perp_contact *contact, int n)
 {
-  perp_contact_passes *to = p->watch;
-  const size_t nq = (size_t)p->model->nq, nv = (size_t)p->model->nv, m = (size_t)p->model->m,
-               numbers = nq + nv + m + 3 * (size_t)n;
+  perp_contact_passes *to = post->watch;
+  const size_t nq = (size_t)post->model->nq, nv = (size_t)post->model->nv,
+               m = (size_t)post->model->m, numbers = nq + nv + m + 3 * (size_t)n;
   if (to->n++ >= PERP_CONTACT_PASSES) return;
   double *memory = malloc(numbers * sizeof *memory + (size_t)n * sizeof *contact);
   to->lost |= memory == NULL;
@@ -167,100 +167,102 @@ static void contacts_post_write(perp_contact_post *p, const perp_constrained *k,
   at->impulse = at->lambda + m;
   at->contact = (perp_contact *)(memory + numbers);
   memcpy(at->q, q, nq * sizeof *q);
-  memcpy(at->x, k->a, nv * sizeof *q);
-  memcpy(at->lambda, k->lambda, m * sizeof *q);
-  memcpy(at->impulse, perp_islands_scratch(p->islands), 3 * (size_t)n * sizeof *q);
+  memcpy(at->x, system->a, nv * sizeof *q);
+  memcpy(at->lambda, system->lambda, m * sizeof *q);
+  memcpy(at->impulse, perp_islands_scratch(post->islands), 3 * (size_t)n * sizeof *q);
   memcpy(at->contact, contact, (size_t)n * sizeof *contact);
 }
 
 /* ---- corrections ---- */
 
-static perp_status contacts_post_room(perp_ctx *ctx, perp_contact_post *p, int n)
+static perp_status contacts_post_room(perp_ctx *ctx, perp_contact_post *post, int n)
 {
-  PERP_TRY(perp_islands_room(ctx, p->islands, n));
-  if (n <= p->cap) return PERP_OK;
-  unsigned char *kept = realloc(p->kept, (size_t)n + (size_t)n / 2 + 16);
+  PERP_TRY(perp_islands_room(ctx, post->islands, n));
+  if (n <= post->cap) return PERP_OK;
+  unsigned char *kept = realloc(post->kept, (size_t)n + (size_t)n / 2 + 16);
   if (kept == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", n);
-  p->kept = kept;
-  p->cap = n + n / 2 + 16;
+  post->kept = kept;
+  post->cap = n + n / 2 + 16;
   return PERP_OK;
 }
 
-static double contacts_post_gap(const perp_contact_post *p, const perp_contact *x)
+static double contacts_post_gap(const perp_contact_post *post, const perp_contact *contact)
 {
-  return p->left != NULL && p->left[x - p->contact] ? fmax(x->gap, 0) : x->gap;
+  return post->left != NULL && post->left[contact - post->contact] ? fmax(contact->gap, 0)
+                                                                   : contact->gap;
 }
 
 /* of corrections of positions: gaps, which a softness may leave */
-static void contacts_post_law(void *user, const perp_contact *x, double h, const double *before,
-                              const double *free, perp_contact_terms *terms)
+static void contacts_post_law(void *user, const perp_contact *contact, double h,
+                              const double *before, const double *free, perp_contact_terms *terms)
 {
-  const perp_contact_post *p = user;
+  const perp_contact_post *post = user;
   (void)h, (void)before, (void)free;
-  terms->bias = contacts_post_gap(p, x);
-  terms->softness = p->softness;
+  terms->bias = contacts_post_gap(post, contact);
+  terms->softness = post->softness;
 }
 
-/* From k->f and k->c to k->a with the impulses of the contacts; law: what their rows have beside
- * J_c k->a (NULL: nothing).  A failure counts.  What it has found may throw bodies anywhere: no
- * correction is better (usable is false). */
-static bool contacts_post_correct(perp_contact_post *p, perp_constrained *k,
+/* From system->f and system->c to system->a with the impulses of the contacts; law: what their rows
+ * have beside J_c system->a (NULL: nothing).  A failure counts.  What it has found may throw bodies
+ * anywhere: no correction is better (usable is false). */
+static bool contacts_post_correct(perp_contact_post *post, perp_constrained *system,
                                   const perp_contact *contact, int n, const unsigned char *kept,
                                   perp_contact_law *law, bool *usable, perp_contact_count *count)
 {
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return false;
-  memset(p->before, 0, (size_t)6 * (size_t)p->model->n_bodies * sizeof *p->before);
-  perp_twists(p->model, k->e, k->a, p->free);
-  double *impulse = perp_islands_scratch(p->islands);
+  if (!perp_constrained_solve(system, PERP_LEVEL_VELOCITY, 1, system->zeros)) return false;
+  memset(post->before, 0, (size_t)6 * (size_t)post->model->n_bodies * sizeof *post->before);
+  perp_twists(post->model, system->e, system->a, post->free);
+  double *impulse = perp_islands_scratch(post->islands);
   memset(impulse, 0, (size_t)4 * (size_t)n * sizeof *impulse);
   perp_island_task task = { .contact = contact,
                             .n = n,
                             .kept = kept,
                             .impulse = impulse,
                             .slip = impulse + (size_t)3 * (size_t)n,
-                            .reuse = p->o.tol,
+                            .reuse = post->o.tol,
                             .h = 1,
-                            .before = p->before,
-                            .free = p->free,
-                            .still = law != NULL && perp_worst(p->model->nv, k->a) == 0,
-                            .soft = law != NULL && p->softness > 0,
+                            .before = post->before,
+                            .free = post->free,
+                            .still = law != NULL && perp_worst(post->model->nv, system->a) == 0,
+                            .soft = law != NULL && post->softness > 0,
                             .law = law,
-                            .user = p };
-  const bool good = perp_islands_solve(p->islands, k, &task);
+                            .user = post };
+  const bool good = perp_islands_solve(post->islands, system, &task);
   /* problems of the solver like all others; contacts and islands are counted where they press */
-  perp_contact_count one = *perp_islands_count(p->islands);
+  perp_contact_count one = *perp_islands_count(post->islands);
   one.contacts = one.islands = 0;
   perp_contact_count_add(count, &one);
   *usable = one.failures == 0 || one.data <= BAD;
-  *perp_islands_count(p->islands) = (perp_contact_count){ 0 };
+  *perp_islands_count(post->islands) = (perp_contact_count){ 0 };
   if (good && !*usable) return true;
-  if (good) perp_islands_apply(p->islands, k, &task, k->f);
-  if (!good || !perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return false;
-  if (p->o.sleep != NULL) perp_sleep_still(p->o.sleep, k->a);
+  if (good) perp_islands_apply(post->islands, system, &task, system->f);
+  if (!good || !perp_constrained_solve(system, PERP_LEVEL_VELOCITY, 1, system->zeros)) return false;
+  if (post->o.sleep != NULL) perp_sleep_still(post->o.sleep, system->a);
   return true;
 }
 
-/* Has the softness left overlaps that are corrected?  Those of k->a, a problem that was not solved
- * (contacts_post.h). */
-static void contacts_post_judge(perp_contact_post *p, const perp_constrained *k,
+/* Has the softness left overlaps that are corrected?  Those of system->a, a problem that was not
+ * solved (contacts_post.h). */
+static void contacts_post_judge(perp_contact_post *post, const perp_constrained *system,
                                 const perp_contact *contact, int n, perp_contact_count *count)
 {
   double deepest = 0, left = 0;
-  perp_twists(p->model, k->e, k->a, p->free);
+  perp_twists(post->model, system->e, system->a, post->free);
   for (int i = 0; i < n; i++) {
-    const double gap = contacts_post_gap(p, &contact[i]);
-    const double after = gap + perp_contact_speed(p->model->dim, k->e, &contact[i], 0, p->free);
+    const double gap = contacts_post_gap(post, &contact[i]);
+    const double after = gap + perp_contact_speed(post->model->dim, system->e, &contact[i], 0,
+                                                  post->free);
     deepest = fmax(deepest, -gap);
     left = fmax(left, -after);
   }
-  if (left <= fmax(BAD * deepest, contacts_post_tol(p, false))) return;
+  if (left <= fmax(BAD * deepest, contacts_post_tol(post, false))) return;
   const perp_stats none = { .reason = PERP_NONE_WITHIN, .data = left / deepest };
   perp_contact_count_solve(count, "", &none);
 }
 
-void perp_contact_post_press(perp_contact_post *p, double *impulse)
+void perp_contact_post_press(perp_contact_post *post, double *impulse)
 {
-  p->press = impulse;
+  post->press = impulse;
 }
 
 bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
@@ -294,30 +296,30 @@ bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
   return true;
 }
 
-perp_ode_answer perp_contact_post_velocity(perp_contact_post *p, perp_constrained *k, double t,
-                                           const perp_contact *contact, int n, double closed,
-                                           double *v, perp_contact_count *count)
+perp_ode_answer perp_contact_post_velocity(perp_contact_post *post, perp_constrained *system,
+                                           double t, const perp_contact *contact, int n,
+                                           double closed, double *v, perp_contact_count *count)
 {
-  const perp_model *model = p->model;
-  const double slow = fmax(p->how.tol_v, p->o.slow);
+  const perp_model *model = post->model;
+  const double slow = fmax(post->how.tol_v, post->o.slow);
   bool approach = false;
-  k->status = contacts_post_room(k->ctx, p, n);
-  if (k->status != PERP_OK) return PERP_ODE_FAILED;
-  perp_twists(model, k->e, v, p->free);
+  system->status = contacts_post_room(system->ctx, post, n);
+  if (system->status != PERP_OK) return PERP_ODE_FAILED;
+  perp_twists(model, system->e, v, post->free);
   for (int i = 0; i < n; i++) {
-    const perp_contact *x = &contact[i];
-    const double speed = perp_contact_speed(model->dim, k->e, x, 0, p->free);
-    p->kept[i] = x->gap <= closed && !(x->e > 0 && speed < -p->o.threshold) &&
-                 !(p->o.rubs && x->mu > 0);
-    approach |= p->kept[i] && speed < -slow;
+    const perp_contact *touch = &contact[i];
+    const double speed = perp_contact_speed(model->dim, system->e, touch, 0, post->free);
+    post->kept[i] = touch->gap <= closed && !(touch->e > 0 && speed < -post->o.threshold) &&
+                    !(post->o.rubs && touch->mu > 0);
+    approach |= post->kept[i] && speed < -slow;
   }
   if (!approach) return PERP_ODE_OK;
-  perp_eval_impulse(k->e, model, t, 0, v, k->f);
-  if (model->m > 0) perp_constrained_product(k, v, k->c);
+  perp_eval_impulse(system->e, model, t, 0, v, system->f);
+  if (model->m > 0) perp_constrained_product(system, v, system->c);
   bool usable;
-  if (!contacts_post_correct(p, k, contact, n, p->kept, NULL, &usable, count))
+  if (!contacts_post_correct(post, system, contact, n, post->kept, NULL, &usable, count))
     return PERP_ODE_FAILED;
   if (!usable) return PERP_ODE_OK;
-  memcpy(v, k->a, (size_t)model->nv * sizeof *v);
+  memcpy(v, system->a, (size_t)model->nv * sizeof *v);
   return PERP_ODE_CHANGED;
 }

@@ -3,70 +3,73 @@
 
 static const double BOUND = 1e-9; /* of max_force: a motor with more is at it */
 
-void perp_drives_of_part(perp_drives *d, perp_drives_end end, const perp_drives_part *part)
+void perp_drives_of_part(perp_drives *drives, perp_drives_end end, const perp_drives_part *part)
 {
-  d->end = end;
-  d->part = *part;
+  drives->end = end;
+  drives->part = *part;
 }
 
 /* A length of 1 m as the coordinate has it. */
-static double part_unit(const perp_drives *d, int i)
+static double part_unit(const perp_drives *drives, int i)
 {
-  return d->model->drive[i].slides || !(d->model->size > 0) ? 1 : 1 / d->model->size;
+  return drives->model->drive[i].slides || !(drives->model->size > 0) ? 1 : 1 / drives->model->size;
 }
 
 /* From k->e to the end of the part. */
-static double part_ahead(const perp_drives *d)
+static double part_ahead(const perp_drives *drives)
 {
-  return d->end == PERP_DRIVES_PREDICT  ? d->part.h
-         : d->end == PERP_DRIVES_MIDDLE ? d->part.h / 2
-                                        : 0;
+  return drives->end == PERP_DRIVES_PREDICT  ? drives->part.h
+         : drives->end == PERP_DRIVES_MIDDLE ? drives->part.h / 2
+                                             : 0;
 }
 
-static void part_servo(perp_drives *d, const perp_constrained *k, int i, double x, const double *v,
-                       perp_island_row row)
+static void part_servo(perp_drives *drives, const perp_constrained *k, int i, double x,
+                       const double *v, perp_island_row row)
 {
-  const perp_drive_def *def = &d->model->drive_def[i];
-  const double h = d->part.h, b = h * def->stiffness / 4 + def->damping / 2,
-               rate = perp_island_row_product(d->model, &row, v);
+  const perp_drive_def *def = &drives->model->drive_def[i];
+  const double h = drives->part.h, b = h * def->stiffness / 4 + def->damping / 2,
+               rate = perp_island_row_product(drives->model, &row, v);
   double velocity;
-  const double error = perp_drive_error(d->model, k->e, i, x, d->part.t + h / 2, &velocity);
+  const double error = perp_drive_error(drives->model, k->e, i, x, drives->part.t + h / 2,
+                                        &velocity);
   /* from x where k is evaluated to the mean of both ends, but for h / 4 xdot+ */
-  const double shift = d->end == PERP_DRIVES_PREDICT
+  const double shift = drives->end == PERP_DRIVES_PREDICT
                            ? h / 4 * rate
                            : -h / 8 *
-                                 (rate +
-                                  perp_island_row_product(d->model, &row, d->part.predicted));
+                                 (rate + perp_island_row_product(drives->model, &row,
+                                                                 drives->part.predicted));
   row.soft = 1 / (h * b);
   row.bias = (def->stiffness * (error + shift) + def->damping * (rate / 2 - velocity)) / b;
   row.hi = h * def->max_force;
   row.lo = -row.hi;
-  perp_drives_add(d, DRIVES_ROWS_EACH * i + DRIVES_MOTOR, 1, h, row);
+  perp_drives_add(drives, DRIVES_ROWS_EACH * i + DRIVES_MOTOR, 1, h, row);
 }
 
-static void part_motor(perp_drives *d, const perp_constrained *k, int i, double x, const double *v,
-                       double curvature, perp_island_row row)
+static void part_motor(perp_drives *drives, const perp_constrained *system, int i, double x,
+                       const double *v, double curvature, perp_island_row row)
 {
-  const perp_drive_def *def = &d->model->drive_def[i];
-  const bool servo = perp_drive_is_servo(def), impact = d->end == PERP_DRIVES_IMPACT;
+  const perp_drive_def *def = &drives->model->drive_def[i];
+  const bool servo = perp_drive_is_servo(def), impact = drives->end == PERP_DRIVES_IMPACT;
   double velocity;
   if (!(def->max_force > 0) || (impact && (servo || isfinite(def->max_force)))) return;
   if (servo) {
-    part_servo(d, k, i, x, v, row);
+    part_servo(drives, system, i, x, v, row);
     return;
   }
-  perp_drive_error(d->model, k->e, i, x, d->part.t + (impact ? 0 : d->part.h), &velocity);
+  perp_drive_error(drives->model, system->e, i, x, drives->part.t + (impact ? 0 : drives->part.h),
+                   &velocity);
   row.bias = curvature - velocity;
-  row.hi = d->part.h * def->max_force;
+  row.hi = drives->part.h * def->max_force;
   row.lo = -row.hi;
-  perp_drives_add(d, DRIVES_ROWS_EACH * i + DRIVES_MOTOR, 1, d->part.h, row);
+  perp_drives_add(drives, DRIVES_ROWS_EACH * i + DRIVES_MOTOR, 1, drives->part.h, row);
 }
 
 /* Does the approach end in an impact?  rates towards the inside, of the start and without drives.
  */
-static bool part_fast(const perp_drives *d, double gap, double rate, double free, double unit)
+static bool part_fast(const perp_drives *drives, double gap, double rate, double free, double unit)
 {
-  const double pull = fmax(0, rate - free) / d->part.h, threshold = d->part.threshold * unit;
+  const double pull = fmax(0, rate - free) / drives->part.h,
+               threshold = drives->part.threshold * unit;
   return fmin(rate, free) < 0 && rate * rate + 2 * pull * gap > threshold * threshold;
 }
 
@@ -99,56 +102,57 @@ static void part_side(perp_drives *d, int i, bool lower, double x, double rate, 
   perp_drives_add(d, slot, sign, h, row);
 }
 
-int perp_drives_part_rows(perp_drives *d, const perp_constrained *k, double h, const double *v,
-                          perp_island_row **rows)
+int perp_drives_part_rows(perp_drives *drives, const perp_constrained *system, double h,
+                          const double *v, perp_island_row **rows)
 {
-  const perp_model *m = d->model;
+  const perp_model *model = drives->model;
   (void)h; /* that of the part */
-  for (int i = 0; i < m->n_drives; i++) {
-    const perp_drive_def *def = &m->drive_def[i];
-    perp_island_row row = { .body = { m->drive[i].a, m->drive[i].b } };
-    const double x = perp_drive_row(m, k->e, i, row.J[0], row.J[1]),
-                 rate = perp_island_row_product(m, &row, v),
-                 free = perp_island_row_product(m, &row, k->a),
-                 curvature = part_ahead(d) * perp_drive_bias(m, k->e, i, v);
-    part_motor(d, k, i, x, v, curvature, row);
+  for (int i = 0; i < model->n_drives; i++) {
+    const perp_drive_def *def = &model->drive_def[i];
+    perp_island_row row = { .body = { model->drive[i].a, model->drive[i].b } };
+    const double x = perp_drive_row(model, system->e, i, row.J[0], row.J[1]),
+                 rate = perp_island_row_product(model, &row, v),
+                 free = perp_island_row_product(model, &row, system->a),
+                 curvature = part_ahead(drives) * perp_drive_bias(model, system->e, i, v);
+    part_motor(drives, system, i, x, v, curvature, row);
     if (def->lower == def->upper) {
       row.hi = HUGE_VAL;
       row.lo = -HUGE_VAL;
-      if (d->end != PERP_DRIVES_IMPACT)
-        row.bias = curvature + DRIVES_GIVE_BACK * (x - def->lower) / d->part.whole;
-      perp_drives_add(d, DRIVES_ROWS_EACH * i + DRIVES_LOWER, 1, d->part.h, row);
+      if (drives->end != PERP_DRIVES_IMPACT)
+        row.bias = curvature + DRIVES_GIVE_BACK * (x - def->lower) / drives->part.whole;
+      perp_drives_add(drives, DRIVES_ROWS_EACH * i + DRIVES_LOWER, 1, drives->part.h, row);
       continue;
     }
-    part_side(d, i, true, x, rate, free, curvature, row);
-    part_side(d, i, false, x, rate, free, curvature, row);
+    part_side(drives, i, true, x, rate, free, curvature, row);
+    part_side(drives, i, false, x, rate, free, curvature, row);
   }
-  *rows = d->row;
-  return d->n;
+  *rows = drives->row;
+  return drives->n;
 }
 
-bool perp_drives_strike(perp_drives *d, const perp_constrained *k, const double *v)
+bool perp_drives_strike(perp_drives *drives, const perp_constrained *system, const double *v)
 {
-  const perp_model *m = d->model;
+  const perp_model *model = drives->model;
   bool struck = false;
-  for (int i = 0; i < m->n_drives; i++) {
-    const perp_drive_def *def = &m->drive_def[i];
-    perp_island_row row = { .body = { m->drive[i].a, m->drive[i].b } };
-    const double x = perp_drive_row(m, k->e, i, row.J[0], row.J[1]), unit = part_unit(d, i),
-                 rate = perp_island_row_product(m, &row, v);
+  for (int i = 0; i < model->n_drives; i++) {
+    const perp_drive_def *def = &model->drive_def[i];
+    perp_island_row row = { .body = { model->drive[i].a, model->drive[i].b } };
+    const double x = perp_drive_row(model, system->e, i, row.J[0], row.J[1]),
+                 unit = part_unit(drives, i), rate = perp_island_row_product(model, &row, v);
     double velocity;
-    perp_drive_error(m, k->e, i, x, d->part.t, &velocity);
-    d->stop.slip[i] = rate - velocity;
+    perp_drive_error(model, system->e, i, x, drives->part.t, &velocity);
+    drives->stop.slip[i] = rate - velocity;
     struck |= isinf(def->max_force) && !perp_drive_is_servo(def) &&
-              fabs(rate - velocity) > d->part.threshold * unit;
-    d->stop.h[i] = 0;
+              fabs(rate - velocity) > drives->part.threshold * unit;
+    drives->stop.h[i] = 0;
     for (int side = DRIVES_LOWER; side <= DRIVES_UPPER; side++) {
       const int slot = DRIVES_ROWS_EACH * i + side;
-      d->gap_start[slot] = side == DRIVES_LOWER ? x - def->lower : def->upper - x;
-      d->speed_start[slot] = side == DRIVES_LOWER ? rate : -rate;
-      d->open[slot] = true;
-      struck |= def->lower < def->upper && d->gap_start[slot] <= 2 * d->part.slop * unit &&
-                d->speed_start[slot] < -d->part.threshold * unit;
+      drives->gap_start[slot] = side == DRIVES_LOWER ? x - def->lower : def->upper - x;
+      drives->speed_start[slot] = side == DRIVES_LOWER ? rate : -rate;
+      drives->open[slot] = true;
+      struck |= def->lower < def->upper &&
+                drives->gap_start[slot] <= 2 * drives->part.slop * unit &&
+                drives->speed_start[slot] < -drives->part.threshold * unit;
     }
   }
   return struck;
@@ -164,73 +168,77 @@ static double part_zero(double g0, double u, double g1, double h)
 
 /* When motor i, which slips at the start, stops.  Its force brakes with its bound until then.  In a
  * part of the length h that stops it, the mean force is alpha + beta / h. */
-static double part_stop(perp_drives *d, const perp_eval *end, int i, const double *v1)
+static double part_stop(perp_drives *drives, const perp_eval *end, int i, const double *v1)
 {
-  const perp_drive_def *def = &d->model->drive_def[i];
-  const double h = d->part.h, slip = d->stop.slip[i], most = def->max_force,
-               brakes = (slip > 0 ? -1 : 1) * d->impulse[DRIVES_ROWS_EACH * i + DRIVES_MOTOR] / h;
-  if (perp_drive_is_servo(def) || !(most > 0) || !isfinite(most) || slip == 0 || d->stop.before[i])
+  const perp_drive_def *def = &drives->model->drive_def[i];
+  const double h = drives->part.h, slip = drives->stop.slip[i], most = def->max_force,
+               brakes = (slip > 0 ? -1 : 1) * drives->impulse[DRIVES_ROWS_EACH * i + DRIVES_MOTOR] /
+                        h;
+  if (perp_drive_is_servo(def) || !(most > 0) || !isfinite(most) || slip == 0 ||
+      drives->stop.before[i])
     return HUGE_VAL;
-  const double before = d->stop.h[i], force = d->stop.force[i];
+  const double before = drives->stop.h[i], force = drives->stop.force[i];
   if (brakes < most * (1 - BOUND)) {
-    d->stop.h[i] = h;
-    d->stop.force[i] = brakes;
+    drives->stop.h[i] = h;
+    drives->stop.force[i] = brakes;
     if (!(before > 0) || before == h || force == brakes) return h / 2;
     const double beta = (brakes - force) / (1 / h - 1 / before), alpha = brakes - beta / h;
     return beta / (most - alpha);
   }
   if (!(before > 0)) return HUGE_VAL;
-  perp_island_row row = { .body = { d->model->drive[i].a, d->model->drive[i].b } };
+  perp_island_row row = { .body = { drives->model->drive[i].a, drives->model->drive[i].b } };
   double velocity;
-  const double x = perp_drive_row(d->model, end, i, row.J[0], row.J[1]);
-  perp_drive_error(d->model, end, i, x, d->part.t + h, &velocity);
-  const double left = perp_island_row_product(d->model, &row, v1) - velocity;
+  const double x = perp_drive_row(drives->model, end, i, row.J[0], row.J[1]);
+  perp_drive_error(drives->model, end, i, x, drives->part.t + h, &velocity);
+  const double left = perp_island_row_product(drives->model, &row, v1) - velocity;
   return left == slip ? HUGE_VAL : h * slip / (slip - left);
 }
 
 /* When a limit that is open is reached. */
-static double part_reach(const perp_drives *d, const perp_eval *end, int i, double *speed)
+static double part_reach(const perp_drives *drives, const perp_eval *end, int i, double *speed)
 {
-  const perp_drive_def *def = &d->model->drive_def[i];
+  const perp_drive_def *def = &drives->model->drive_def[i];
   double first = HUGE_VAL;
   if (def->lower == def->upper) return first;
-  const double x = perp_drive_coordinate(d->model, end, i), unit = part_unit(d, i);
+  const double x = perp_drive_coordinate(drives->model, end, i), unit = part_unit(drives, i);
   for (int side = DRIVES_LOWER; side <= DRIVES_UPPER; side++) {
     const int slot = DRIVES_ROWS_EACH * i + side;
     const double gap = side == DRIVES_LOWER ? x - def->lower : def->upper - x,
-                 start = d->gap_start[slot];
-    if (!d->open[slot] || !(start < HUGE_VAL) || !(start > d->part.slop * unit)) continue;
-    const double t = part_zero(start, d->speed_start[slot], gap, d->part.h);
+                 start = drives->gap_start[slot];
+    if (!drives->open[slot] || !(start < HUGE_VAL) || !(start > drives->part.slop * unit)) continue;
+    const double t = part_zero(start, drives->speed_start[slot], gap, drives->part.h);
     if (t >= first) continue;
     first = t;
-    *speed = fabs(d->speed_start[slot]) / unit;
+    *speed = fabs(drives->speed_start[slot]) / unit;
   }
   return first;
 }
 
-double perp_drives_event(perp_drives *d, const perp_eval *end, const double *v1, double *speed)
+double perp_drives_event(perp_drives *drives, const perp_eval *end, const double *v1, double *speed)
 {
   double first = HUGE_VAL;
   *speed = 0;
-  d->stop.now = -1;
-  for (int i = 0; i < d->model->n_drives; i++) {
+  drives->stop.now = -1;
+  for (int i = 0; i < drives->model->n_drives; i++) {
     double approach = 0;
-    const double stop = part_stop(d, end, i, v1), reach = part_reach(d, end, i, &approach);
+    const double stop = part_stop(drives, end, i, v1),
+                 reach = part_reach(drives, end, i, &approach);
     if (stop < first) {
       first = stop;
       *speed = 0;
-      d->stop.now = i;
+      drives->stop.now = i;
     }
     if (reach < first) {
       first = reach;
       *speed = approach;
-      d->stop.now = -1;
+      drives->stop.now = -1;
     }
   }
   return first;
 }
 
-void perp_drives_settle(perp_drives *d, bool settled)
+void perp_drives_settle(perp_drives *drives, bool settled)
 {
-  for (int i = 0; i < d->model->n_drives; i++) d->stop.before[i] = settled && d->stop.now == i;
+  for (int i = 0; i < drives->model->n_drives; i++)
+    drives->stop.before[i] = settled && drives->stop.now == i;
 }

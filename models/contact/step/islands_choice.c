@@ -68,19 +68,19 @@ struct islands_choice {
 
 struct islands_choice *perp_islands_choice_create(perp_ctx *ctx, int rule)
 {
-  struct islands_choice *c = calloc(1, sizeof *c);
-  if (c != NULL) c->rule = rule;
-  if (c != NULL && perp_unique_create(ctx, &c->unique) == PERP_OK) return c;
-  free(c);
+  struct islands_choice *choice = calloc(1, sizeof *choice);
+  if (choice != NULL) choice->rule = rule;
+  if (choice != NULL && perp_unique_create(ctx, &choice->unique) == PERP_OK) return choice;
+  free(choice);
   (void)PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the choice of impulses");
   return NULL;
 }
 
-void perp_islands_choice_destroy(struct islands_choice *c)
+void perp_islands_choice_destroy(struct islands_choice *choice)
 {
-  if (c == NULL) return;
-  perp_unique_destroy(c->unique);
-  free(c);
+  if (choice == NULL) return;
+  perp_unique_destroy(choice->unique);
+  free(choice);
 }
 
 static int islands_choice_rows(const perp_contact_island *problem, int r)
@@ -128,122 +128,132 @@ static uint64_t islands_choice_ids(const perp_contact_island *problem)
 }
 
 /* The contacts, and what each of them and each further row does; does one slide? */
-static uint64_t islands_choice_key(const perp_contact_island *problem, const perp_unique_problem *p,
-                                   const double *x, const double *w, bool *slides)
+static uint64_t islands_choice_key(const perp_contact_island *problem,
+                                   const perp_unique_problem *unique_problem, const double *x,
+                                   const double *w, bool *slides)
 {
   const perp_contact_place *place = problem->place;
-  uint64_t key = (uint64_t)p->n;
+  uint64_t key = (uint64_t)unique_problem->n;
   double largest = 0;
   *slides = false;
-  for (int c = 0; c < p->nc; c++) largest = fmax(largest, x[p->r * c]);
-  for (int c = 0; c < p->nc; c++) {
-    const double *at = x + p->r * c, *v = w + p->r * c;
-    const double t = p->r > 2 ? hypot(at[1], at[2]) : fabs(at[1]),
-                 slip = p->r > 2 ? hypot(v[1], v[2]) : fabs(v[1]);
-    const bool loaded = at[0] > 1e-9 * largest, slips = slip > p->tol;
-    const unsigned does = loaded          ? slips                               ? 1
-                                            : t < (1 - 1e-9) * p->mu[c] * at[0] ? 2
-                                                                                : 3
-                          : v[0] > p->tol ? 4
-                          : slips         ? 5
-                                          : 6;
+  for (int c = 0; c < unique_problem->nc; c++) largest = fmax(largest, x[unique_problem->r * c]);
+  for (int c = 0; c < unique_problem->nc; c++) {
+    const double *at = x + unique_problem->r * c, *v = w + unique_problem->r * c;
+    const double t = unique_problem->r > 2 ? hypot(at[1], at[2]) : fabs(at[1]),
+                 slip = unique_problem->r > 2 ? hypot(v[1], v[2]) : fabs(v[1]);
+    const bool loaded = at[0] > 1e-9 * largest, slips = slip > unique_problem->tol;
+    const unsigned does = loaded                       ? slips                                            ? 1
+                                                         : t < (1 - 1e-9) * unique_problem->mu[c] * at[0] ? 2
+                                                                                                          : 3
+                          : v[0] > unique_problem->tol ? 4
+                          : slips                      ? 5
+                                                       : 6;
     key = islands_choice_mix(key, place->contact[place->order[c]].id * 8 + does);
-    *slides |= slips && (loaded || v[0] <= p->tol) && p->mu[c] > 0;
+    *slides |= slips && (loaded || v[0] <= unique_problem->tol) && unique_problem->mu[c] > 0;
   }
   for (int i = 0; i < problem->joints; i++) {
-    const double at = x[p->r * p->nc + i];
-    key = islands_choice_mix(key, at <= p->lo[i] ? 1 : at >= p->hi[i] ? 2 : 3);
+    const double at = x[unique_problem->r * unique_problem->nc + i];
+    key = islands_choice_mix(key, at <= unique_problem->lo[i]   ? 1
+                                  : at >= unique_problem->hi[i] ? 2
+                                                                : 3);
   }
   return key;
 }
 
 /* The problem with a matrix. */
-static perp_unique_problem islands_choice_problem(const perp_islands *s, struct islands_choice *c,
+static perp_unique_problem islands_choice_problem(const perp_islands *islands,
+                                                  struct islands_choice *choice,
                                                   const perp_contact_island *problem, int n,
                                                   const double *x)
 {
   double largest = 0;
-  for (int i = 0; i < s->r * problem->nc; i++) largest = fmax(largest, fabs(problem->b[i]));
+  for (int i = 0; i < islands->r * problem->nc; i++) largest = fmax(largest, fabs(problem->b[i]));
   for (int i = 0; i < problem->joints; i++) {
     const int of = problem->row_of != NULL ? problem->row_of[i] : -1;
-    perp_contact_row_bounds(problem, i, &c->lo[i], &c->hi[i]);
+    perp_contact_row_bounds(problem, i, &choice->lo[i], &choice->hi[i]);
     if (of < 0) continue;
-    c->hi[i] = problem->row_mu[i] * x[s->r * of];
-    c->lo[i] = -c->hi[i];
+    choice->hi[i] = problem->row_mu[i] * x[islands->r * of];
+    choice->lo[i] = -choice->hi[i];
   }
   /* ten times of what a solution may leave */
-  return (perp_unique_problem){ .nc = problem->nc,
-                                .r = s->r,
-                                .n = n,
-                                .A = problem->A,
-                                .lda = problem->lda,
-                                .b = problem->b,
-                                .mu = problem->mu,
-                                .lo = c->lo,
-                                .hi = c->hi,
-                                .tol = 10 * (s->tol_data > 0 ? s->tol_data : s->tol) * largest };
+  return (perp_unique_problem){
+    .nc = problem->nc,
+    .r = islands->r,
+    .n = n,
+    .A = problem->A,
+    .lda = problem->lda,
+    .b = problem->b,
+    .mu = problem->mu,
+    .lo = choice->lo,
+    .hi = choice->hi,
+    .tol = 10 * (islands->tol_data > 0 ? islands->tol_data : islands->tol) * largest
+  };
 }
 
-static void islands_choice_matrix(struct islands_choice *c, const perp_contact_island *problem,
-                                  perp_unique_problem *p)
+static void islands_choice_matrix(struct islands_choice *choice, const perp_contact_island *problem,
+                                  perp_unique_problem *unique_problem)
 {
-  if (p->A != NULL) return;
-  perp_blocks_delassus(problem->F, c->A, p->n, c->scratch);
-  p->A = c->A;
-  p->lda = p->n;
+  if (unique_problem->A != NULL) return;
+  perp_blocks_delassus(problem->F, choice->A, unique_problem->n, choice->scratch);
+  unique_problem->A = choice->A;
+  unique_problem->lda = unique_problem->n;
 }
 
 /* The problem with s = part of `mean` more softness on the rows of contacts, in *soft and *F. */
-static void islands_choice_soft(struct islands_choice *c, const perp_contact_island *problem,
-                                const perp_unique_problem *p, double more, bool previous,
-                                perp_contact_island *soft, perp_blocks *F)
+static void islands_choice_soft(struct islands_choice *choice, const perp_contact_island *problem,
+                                const perp_unique_problem *unique_problem, double more,
+                                bool previous, perp_contact_island *soft, perp_blocks *F)
 {
   *soft = *problem;
-  for (int i = 0; i < p->n; i++) {
-    const double s = i < p->r * p->nc ? more : 0;
-    c->s[i] = s + (problem->F != NULL && problem->F->s != NULL ? problem->F->s[i] : 0);
-    c->diag[i] = problem->diag[i] + s;
-    c->b[i] = problem->b[i] - (previous ? s * c->guess[i] : 0);
+  for (int i = 0; i < unique_problem->n; i++) {
+    const double s = i < unique_problem->r * unique_problem->nc ? more : 0;
+    choice->s[i] = s + (problem->F != NULL && problem->F->s != NULL ? problem->F->s[i] : 0);
+    choice->diag[i] = problem->diag[i] + s;
+    choice->b[i] = problem->b[i] - (previous ? s * choice->guess[i] : 0);
   }
-  soft->b = c->b;
-  soft->diag = c->diag;
+  soft->b = choice->b;
+  soft->diag = choice->diag;
   soft->reuse = 0;
   if (problem->F != NULL) {
     *F = *problem->F;
-    F->s = c->s;
+    F->s = choice->s;
     soft->F = F;
     return;
   }
-  for (int j = 0; j < p->n; j++) {
-    memcpy(c->A + (size_t)j * (size_t)p->n, problem->A + (size_t)j * (size_t)problem->lda,
-           (size_t)p->n * sizeof *c->A);
-    c->A[(size_t)j * (size_t)(p->n + 1)] += c->s[j];
+  for (int j = 0; j < unique_problem->n; j++) {
+    memcpy(choice->A + (size_t)j * (size_t)unique_problem->n,
+           problem->A + (size_t)j * (size_t)problem->lda,
+           (size_t)unique_problem->n * sizeof *choice->A);
+    choice->A[(size_t)j * (size_t)(unique_problem->n + 1)] += choice->s[j];
   }
-  soft->A = c->A;
-  soft->lda = p->n;
+  soft->A = choice->A;
+  soft->lda = unique_problem->n;
 }
 
-/* c->x: the impulses of equally compliant contacts; *found: they are. */
-static perp_status islands_choice_soften(perp_islands *s, lane *own,
+/* choice->x: the impulses of equally compliant contacts; *found: they are. */
+static perp_status islands_choice_soften(perp_islands *islands, lane *own,
                                          const perp_contact_island *problem,
-                                         const perp_unique_problem *p, bool previous, bool *found)
+                                         const perp_unique_problem *unique_problem, bool previous,
+                                         bool *found)
 {
-  struct islands_choice *c = own->choice;
+  struct islands_choice *choice = own->choice;
   perp_contact_count count = { 0 };
   perp_contact_island soft;
-  perp_blocks F;
+  perp_blocks blocks;
   perp_status status = PERP_OK;
   double mean = 0;
-  for (int i = 0; i < p->r * p->nc; i++) mean += problem->diag[i] / (p->r * p->nc);
-  memset(c->x, 0, (size_t)p->n * sizeof *c->x);
-  memset(c->slip, 0, (size_t)p->nc * sizeof *c->slip);
-  if (s->observer != NULL) s->kind->observe(own->ws, NULL, NULL); /* no problems of the step */
+  for (int i = 0; i < unique_problem->r * unique_problem->nc; i++)
+    mean += problem->diag[i] / (unique_problem->r * unique_problem->nc);
+  memset(choice->x, 0, (size_t)unique_problem->n * sizeof *choice->x);
+  memset(choice->slip, 0, (size_t)unique_problem->nc * sizeof *choice->slip);
+  if (islands->observer != NULL)
+    islands->kind->observe(own->ws, NULL, NULL); /* no problems of the step */
   for (int i = 0; i < SOFTER && status == PERP_OK && count.failures + count.swept == 0; i++) {
-    islands_choice_soft(c, problem, p, SOFT[i] * mean, previous, &soft, &F);
-    status = s->kind->solve(&own->ctx, own->ws, &soft, c->x, c->slip, &count);
+    islands_choice_soft(choice, problem, unique_problem, SOFT[i] * mean, previous, &soft, &blocks);
+    status = islands->kind->solve(&own->ctx, own->ws, &soft, choice->x, choice->slip, &count);
   }
-  if (s->observer != NULL) s->kind->observe(own->ws, s->observer, s->user);
-  c->spent += count.work;
+  if (islands->observer != NULL) islands->kind->observe(own->ws, islands->observer, islands->user);
+  choice->spent += count.work;
   *found = count.failures + count.swept == 0;
   own->count.undecided += !*found;
   return status;
@@ -251,18 +261,19 @@ static perp_status islands_choice_soften(perp_islands *s, lane *own,
 
 /* From the impulses x, not observed; *reused: they passed.  A failure leaves the examination
  * undecided. */
-static perp_status islands_choice_judge(perp_islands *s, lane *own,
+static perp_status islands_choice_judge(perp_islands *islands, lane *own,
                                         const perp_contact_island *problem, double reuse, double *x,
                                         bool *reused, bool *solved)
 {
-  struct islands_choice *c = own->choice;
+  struct islands_choice *choice = own->choice;
   perp_contact_count count = { 0 };
   perp_contact_island second = *problem;
   second.reuse = reuse;
-  if (s->observer != NULL) s->kind->observe(own->ws, NULL, NULL);
-  const perp_status status = s->kind->solve(&own->ctx, own->ws, &second, x, c->slip, &count);
-  if (s->observer != NULL) s->kind->observe(own->ws, s->observer, s->user);
-  c->spent += count.work;
+  if (islands->observer != NULL) islands->kind->observe(own->ws, NULL, NULL);
+  const perp_status status = islands->kind->solve(&own->ctx, own->ws, &second, x, choice->slip,
+                                                  &count);
+  if (islands->observer != NULL) islands->kind->observe(own->ws, islands->observer, islands->user);
+  choice->spent += count.work;
   *reused = count.problems == 0;
   *solved = count.failures + count.swept == 0;
   own->count.undecided += !*solved;
@@ -270,102 +281,110 @@ static perp_status islands_choice_judge(perp_islands *s, lane *own,
 }
 
 /* x and w = A x + b become a solution to rounding; *error: of w; false: it was not certified. */
-static perp_status islands_choice_certify(perp_islands *s, lane *own,
+static perp_status islands_choice_certify(perp_islands *islands, lane *own,
                                           const perp_contact_island *problem,
-                                          const perp_unique_problem *p, double *x, double *w,
-                                          double *error, bool *good)
+                                          const perp_unique_problem *unique_problem, double *x,
+                                          double *w, double *error, bool *good)
 {
-  struct islands_choice *c = own->choice;
-  const unsigned caps = s->kind->d.caps;
+  struct islands_choice *choice = own->choice;
+  const unsigned caps = islands->kind->d.caps;
   const int law = caps & PERP_CONTACT_BOX    ? PERP_UNIQUE_BOX
                   : caps & PERP_CONTACT_CONE ? PERP_UNIQUE_CIRCLE
                                              : PERP_UNIQUE_OTHER;
   bool solved;
-  c->spent += (double)p->n * p->n * p->n;
-  *good = perp_unique_polish(c->unique, p, law, x, w, error);
+  choice->spent += (double)unique_problem->n * unique_problem->n * unique_problem->n;
+  *good = perp_unique_polish(choice->unique, unique_problem, law, x, w, error);
   if (!*good) return PERP_OK;
-  memcpy(c->judged, x, (size_t)p->n * sizeof *x);
-  return islands_choice_judge(s, own, problem, CERTIFIED * s->tol, c->judged, good, &solved);
+  memcpy(choice->judged, x, (size_t)unique_problem->n * sizeof *x);
+  return islands_choice_judge(islands, own, problem, CERTIFIED * islands->tol, choice->judged, good,
+                              &solved);
 }
 
 /* The velocities of contacts differ by more than this. */
-static bool islands_choice_differ(const perp_unique_problem *p, const double *w, const double *v,
-                                  double most)
+static bool islands_choice_differ(const perp_unique_problem *problem, const double *w,
+                                  const double *v, double most)
 {
   double differs = 0;
-  for (int i = 0; i < p->r * p->nc; i++) differs = fmax(differs, fabs(w[i] - v[i]));
+  for (int i = 0; i < problem->r * problem->nc; i++) differs = fmax(differs, fabs(w[i] - v[i]));
   return differs > most;
 }
 
-/* Another solution from the impulses c->x: counted if both are certified, and taken where it is
- * one, or the only one that is certified. */
-static perp_status islands_choice_take(perp_islands *s, lane *own,
+/* Another solution from the impulses choice->x: counted if both are certified, and taken where it
+ * is one, or the only one that is certified. */
+static perp_status islands_choice_take(perp_islands *islands, lane *own,
                                        const perp_contact_island *problem,
-                                       const perp_unique_problem *p, const perp_lcp *base,
-                                       double *x, double *slip, double *product)
+                                       const perp_unique_problem *unique_problem,
+                                       const perp_lcp *base, double *x, double *slip,
+                                       double *product)
 {
-  struct islands_choice *c = own->choice;
-  const size_t size = (size_t)p->n * sizeof *x;
+  struct islands_choice *choice = own->choice;
+  const size_t size = (size_t)unique_problem->n * sizeof *x;
   double error[2];
   bool reused, good;
-  memcpy(c->slip, slip, (size_t)p->nc * sizeof *slip);
-  PERP_TRY(islands_choice_judge(s, own, problem, s->tol, c->x, &reused, &good));
+  memcpy(choice->slip, slip, (size_t)unique_problem->nc * sizeof *slip);
+  PERP_TRY(islands_choice_judge(islands, own, problem, islands->tol, choice->x, &reused, &good));
   if (!good) return PERP_OK;
-  perp_lcp_product(base, c->x, c->w_second, product);
-  if (!islands_choice_differ(p, c->w_second, c->w, p->tol)) return PERP_OK;
-  memcpy(c->polished, c->x, size);
-  PERP_TRY(islands_choice_certify(s, own, problem, p, c->polished, c->w_second, &error[1], &good));
+  perp_lcp_product(base, choice->x, choice->w_second, product);
+  if (!islands_choice_differ(unique_problem, choice->w_second, choice->w, unique_problem->tol))
+    return PERP_OK;
+  memcpy(choice->polished, choice->x, size);
+  PERP_TRY(islands_choice_certify(islands, own, problem, unique_problem, choice->polished,
+                                  choice->w_second, &error[1], &good));
   if (!good) return PERP_OK;
-  memcpy(c->polished, x, size);
-  PERP_TRY(islands_choice_certify(s, own, problem, p, c->polished, c->w, &error[0], &good));
-  const bool several = good && islands_choice_differ(p, c->w_second, c->w,
-                                                     fmax(p->tol, APART * (error[0] + error[1])));
+  memcpy(choice->polished, x, size);
+  PERP_TRY(islands_choice_certify(islands, own, problem, unique_problem, choice->polished,
+                                  choice->w, &error[0], &good));
+  const bool several = good && islands_choice_differ(
+                                   unique_problem, choice->w_second, choice->w,
+                                   fmax(unique_problem->tol, APART * (error[0] + error[1])));
   own->count.several += several;
-  if (c->rule == PERP_CHOICE_SOLVER || (good && !several)) return PERP_OK;
+  if (choice->rule == PERP_CHOICE_SOLVER || (good && !several)) return PERP_OK;
   perp_contact_count count = { 0 };
   perp_contact_island second = *problem;
   perp_contact_place place = *problem->place;
-  second.reuse = s->tol;
-  if (s->observer != NULL) place.call = ++s->calls; /* one thread then */
+  second.reuse = islands->tol;
+  if (islands->observer != NULL) place.call = ++islands->calls; /* one thread then */
   second.place = &place;
-  PERP_TRY(s->kind->solve(&own->ctx, own->ws, &second, c->x, slip, &count));
+  PERP_TRY(islands->kind->solve(&own->ctx, own->ws, &second, choice->x, slip, &count));
   own->count.chosen++;
   own->count.residual = fmax(own->count.residual, count.residual);
   own->count.data = fmax(own->count.data, count.data);
-  memcpy(x, c->x, size);
+  memcpy(x, choice->x, size);
   return PERP_OK;
 }
 
 /* A second solution, looked for from 0 or the guess. */
-static perp_status islands_choice_second(perp_islands *s, lane *own,
-                                         const perp_contact_island *problem, perp_unique_problem *p,
-                                         bool previous, const double *x, bool *found)
+static perp_status islands_choice_second(perp_islands *islands, lane *own,
+                                         const perp_contact_island *problem,
+                                         perp_unique_problem *unique_problem, bool previous,
+                                         const double *x, bool *found)
 {
-  struct islands_choice *c = own->choice;
-  const size_t size = (size_t)p->n * sizeof *x;
-  islands_choice_matrix(c, problem, p);
+  struct islands_choice *choice = own->choice;
+  const size_t size = (size_t)unique_problem->n * sizeof *x;
+  islands_choice_matrix(choice, problem, unique_problem);
   if (previous)
-    memcpy(c->x, c->guess, size);
+    memcpy(choice->x, choice->guess, size);
   else
-    memset(c->x, 0, size);
-  c->spent += (double)p->n * p->n * p->n;
-  *found = perp_unique_stick(c->unique, p, x, c->w, c->x);
+    memset(choice->x, 0, size);
+  choice->spent += (double)unique_problem->n * unique_problem->n * unique_problem->n;
+  *found = perp_unique_stick(choice->unique, unique_problem, x, choice->w, choice->x);
   /* the rows of a law with PERP_CONTACT_SPIN follow the motion of the guess */
-  if (*found || (s->kind->d.caps & PERP_CONTACT_SPIN)) return PERP_OK;
-  return islands_choice_soften(s, own, problem, p, previous, found);
+  if (*found || (islands->kind->d.caps & PERP_CONTACT_SPIN)) return PERP_OK;
+  return islands_choice_soften(islands, own, problem, unique_problem, previous, found);
 }
 
-perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_island *problem,
-                                const perp_island_task *task, island_known *is, double work,
-                                double *x, double *slip, double *product)
+perp_status perp_islands_choose(perp_islands *islands, lane *own,
+                                const perp_contact_island *problem, const perp_island_task *task,
+                                island_known *is, double work, double *x, double *slip,
+                                double *product)
 {
-  struct islands_choice *c = own->choice;
-  const int n = islands_choice_rows(problem, s->r);
+  struct islands_choice *choice = own->choice;
+  const int n = islands_choice_rows(problem, islands->r);
   const int velocities = problem->F != NULL ? problem->F->nv : n;
   if (problem->nc == 0 || task->soft) return PERP_OK;
   own->count.examined++;
   if (n > PERP_UNIQUE_ROWS) {
-    const bool open = islands_choice_crowded(problem, x, s->r, velocities);
+    const bool open = islands_choice_crowded(problem, x, islands->r, velocities);
     own->count.open += open;
     own->count.unexamined += open;
     return PERP_OK;
@@ -378,28 +397,31 @@ perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_i
   const perp_lcp base = {
     .n = n, .A = problem->A, .lda = problem->lda, .F = problem->F, .b = problem->b
   };
-  perp_lcp_product(&base, x, c->w, product);
-  perp_unique_problem p = islands_choice_problem(s, c, problem, n, x);
+  perp_lcp_product(&base, x, choice->w, product);
+  perp_unique_problem unique_problem = islands_choice_problem(islands, choice, problem, n, x);
   bool found;
-  const uint64_t key = islands_choice_key(problem, &p, x, c->w, &is->slides);
+  const uint64_t key = islands_choice_key(problem, &unique_problem, x, choice->w, &is->slides);
   is->work += work + (double)n * n;
   is->ids = ids;
   if (is->key != key) {
-    islands_choice_matrix(c, problem, &p);
+    islands_choice_matrix(choice, problem, &unique_problem);
     is->key = key;
-    is->open = !perp_unique_impulses(c->unique, &p, x, c->w);
+    is->open = !perp_unique_impulses(choice->unique, &unique_problem, x, choice->w);
     is->alone = false;
   }
   own->count.open += is->open;
   /* convex: its velocities are unique (Anitescu 2006) */
   const bool again = is->alone && work == 0, /* the problem of the step before */
       due = is->several || is->vain < VAIN || is->spent <= SHARE * is->work;
-  if (!is->slides || (s->kind->d.caps & PERP_CONTACT_RELAXED) || again || !due) return PERP_OK;
+  if (!is->slides || (islands->kind->d.caps & PERP_CONTACT_RELAXED) || again || !due)
+    return PERP_OK;
   const int64_t several = own->count.several;
-  c->spent = 0;
-  PERP_TRY(islands_choice_second(s, own, problem, &p, c->rule == PERP_CHOICE_PREVIOUS, x, &found));
-  if (found) PERP_TRY(islands_choice_take(s, own, problem, &p, &base, x, slip, product));
-  is->spent += c->spent;
+  choice->spent = 0;
+  PERP_TRY(islands_choice_second(islands, own, problem, &unique_problem,
+                                 choice->rule == PERP_CHOICE_PREVIOUS, x, &found));
+  if (found)
+    PERP_TRY(islands_choice_take(islands, own, problem, &unique_problem, &base, x, slip, product));
+  is->spent += choice->spent;
   is->alone = own->count.several == several;
   is->vain += is->alone;
   is->several |= !is->alone;

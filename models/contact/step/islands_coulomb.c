@@ -87,11 +87,12 @@ PERP_INLINE void islands_coulomb(perp_islands *s, const perp_constrained *k,
   }
 }
 
-void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp_island_task *task)
+void perp_islands_coulomb(perp_islands *islands, const perp_constrained *system,
+                          const perp_island_task *task)
 {
-  if (s->r == 1) return;
-  if (s->model->dim == 3)
-    islands_coulomb(s, k, task, 3);
+  if (islands->r == 1) return;
+  if (islands->model->dim == 3)
+    islands_coulomb(islands, system, task, 3);
   else
-    islands_coulomb(s, k, task, 2);
+    islands_coulomb(islands, system, task, 2);
 }

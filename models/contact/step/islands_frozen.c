@@ -48,146 +48,153 @@ _Static_assert(sizeof(lapack_int) == sizeof(int), "lapack_int is int");
 static const double DEPENDS = 1e-11; /* of the largest pivot */
 enum { KEPT = 24 };
 
-static void frozen_factor_layout(void *ws, perp_arena *a)
+static void frozen_factor_layout(void *ws, perp_arena *arena)
 {
-  perp_island_factors *s = ws;
-  const size_t n = (size_t)s->cap;
-  s->b = PERP_CARVE(a, double, 4 * n);
-  s->work = PERP_CARVE(a, double, s->lwork);
-  PERP_INTS(a, n, &s->row);
+  perp_island_factors *factors = ws;
+  const size_t n = (size_t)factors->cap;
+  factors->b = PERP_CARVE(arena, double, 4 * n);
+  factors->work = PERP_CARVE(arena, double, factors->lwork);
+  PERP_INTS(arena, n, &factors->row);
   for (int i = 0; i < PERP_ISLAND_FACTORS; i++) {
-    island_factor *f = &s->factor[i];
-    f->A = PERP_CARVE(a, double, n *n);
-    PERP_DOUBLES(a, n, &f->tau_q, &f->tau_z);
-    PERP_INTS(a, n, &f->pivot);
-    f->n = 0;
+    island_factor *factor = &factors->factor[i];
+    factor->A = PERP_CARVE(arena, double, n *n);
+    PERP_DOUBLES(arena, n, &factor->tau_q, &factor->tau_z);
+    PERP_INTS(arena, n, &factor->pivot);
+    factor->n = 0;
   }
 }
 
 /* Room for matrices of so many rows, and b, work and row; factors are lost where that is more than
  * ever. */
-static perp_status frozen_factor_room(perp_ctx *ctx, perp_island_factors *s, int rows)
+static perp_status frozen_factor_room(perp_ctx *ctx, perp_island_factors *factors, int rows)
 {
-  if (rows <= s->cap) return PERP_OK;
-  s->cap = rows + rows / 4 + 8;
-  s->lwork = 34 * s->cap + 64; /* blocks of 32 rows */
-  const perp_status status = perp_arena_layout(ctx, &s->grown, frozen_factor_layout, s);
-  if (status != PERP_OK) s->cap = 0;
+  if (rows <= factors->cap) return PERP_OK;
+  factors->cap = rows + rows / 4 + 8;
+  factors->lwork = 34 * factors->cap + 64; /* blocks of 32 rows */
+  const perp_status status = perp_arena_layout(ctx, &factors->grown, frozen_factor_layout, factors);
+  if (status != PERP_OK) factors->cap = 0;
   return status;
 }
 
 void perp_islands_forget(perp_islands *islands)
 {
-  perp_island_factors *s = &islands->factors;
+  perp_island_factors *factors = &islands->factors;
   /* the room too: what it loses when it grows is then the same each time */
-  perp_arena_free(&s->grown);
-  s->cap = 0;
-  for (int i = 0; i < PERP_ISLAND_FACTORS; i++) s->factor[i].n = 0;
+  perp_arena_free(&factors->grown);
+  factors->cap = 0;
+  for (int i = 0; i < PERP_ISLAND_FACTORS; i++) factors->factor[i].n = 0;
 }
 
 /* Factors [n, n] made under this key, NULL: none. */
-static island_factor *frozen_factor_find(perp_island_factors *s, uint64_t key, int n)
+static island_factor *frozen_factor_find(perp_island_factors *factors, uint64_t key, int n)
 {
   for (int i = 0; i < PERP_ISLAND_FACTORS && n >= KEPT; i++) {
-    island_factor *f = &s->factor[i];
-    if (f->n != n || f->key != key) continue;
-    f->used = s->call;
-    return f;
+    island_factor *factor = &factors->factor[i];
+    if (factor->n != n || factor->key != key) continue;
+    factor->used = factors->call;
+    return factor;
   }
   return NULL;
 }
 
 /* Where to make them: the caller writes A, perp_island_factors_make overwrites it. */
-static island_factor *frozen_factor_take(perp_island_factors *s, uint64_t key, int n)
+static island_factor *frozen_factor_take(perp_island_factors *factors, uint64_t key, int n)
 {
-  island_factor *f = &s->factor[0]; /* of what is not kept */
+  island_factor *factor = &factors->factor[0]; /* of what is not kept */
   for (int i = 1; i < PERP_ISLAND_FACTORS && n >= KEPT; i++) {
-    island_factor *other = &s->factor[i];
-    if (f == s->factor || other->n == 0 || (f->n > 0 && other->used < f->used)) f = other;
+    island_factor *other = &factors->factor[i];
+    if (factor == factors->factor || other->n == 0 || (factor->n > 0 && other->used < factor->used))
+      factor = other;
     if (other->n != n || other->key != key) continue;
-    f = other;
+    factor = other;
     break;
   }
-  f->key = key;
-  f->n = n;
-  f->used = s->call;
-  return f;
+  factor->key = key;
+  factor->n = n;
+  factor->used = factors->call;
+  return factor;
 }
 
-static bool frozen_factor_make(perp_island_factors *s, island_factor *f)
+static bool frozen_factor_make(perp_island_factors *factors, island_factor *factor)
 {
-  const int n = f->n;
-  f->n = 0; /* until it holds */
-  memset(f->pivot, 0, (size_t)n * sizeof *f->pivot);
-  if (LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, n, n, f->A, n, f->pivot, f->tau_q, s->work, s->lwork) !=
-      0)
+  const int n = factor->n;
+  factor->n = 0; /* until it holds */
+  memset(factor->pivot, 0, (size_t)n * sizeof *factor->pivot);
+  if (LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, n, n, factor->A, n, factor->pivot, factor->tau_q,
+                          factors->work, factors->lwork) != 0)
     return false;
-  f->rank = 0;
-  while (f->rank < n && fabs(f->A[(size_t)f->rank * (size_t)(n + 1)]) > DEPENDS * fabs(f->A[0]))
-    f->rank++;
-  if (f->rank > 0 && f->rank < n &&
-      LAPACKE_dtzrzf_work(LAPACK_COL_MAJOR, f->rank, n, f->A, n, f->tau_z, s->work, s->lwork) != 0)
+  factor->rank = 0;
+  while (factor->rank < n &&
+         fabs(factor->A[(size_t)factor->rank * (size_t)(n + 1)]) > DEPENDS * fabs(factor->A[0]))
+    factor->rank++;
+  if (factor->rank > 0 && factor->rank < n &&
+      LAPACKE_dtzrzf_work(LAPACK_COL_MAJOR, factor->rank, n, factor->A, n, factor->tau_z,
+                          factors->work, factors->lwork) != 0)
     return false;
-  f->n = n;
+  factor->n = n;
   return true;
 }
 
 /* c [n] = A^+ c; overwrites work */
-static void frozen_factor_solve(perp_island_factors *s, const island_factor *f, double *c)
+static void frozen_factor_solve(perp_island_factors *factors, const island_factor *factor,
+                                double *c)
 {
-  const int n = f->n, rank = f->rank;
-  double *y = s->work;
+  const int n = factor->n, rank = factor->rank;
+  double *y = factors->work;
   memcpy(y, c, (size_t)n * sizeof *y);
   /* one column: no blocks of reflectors are worth it, and lwork = 1 asks for none */
   double work[1];
-  LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'T', n, 1, rank, f->A, n, f->tau_q, y, n, work, 1);
-  if (rank > 0) LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'N', 'N', rank, 1, f->A, n, y, n);
+  LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'T', n, 1, rank, factor->A, n, factor->tau_q, y, n,
+                      work, 1);
+  if (rank > 0) LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'N', 'N', rank, 1, factor->A, n, y, n);
   memset(y + rank, 0, (size_t)(n - rank) * sizeof *y);
   if (rank > 0 && rank < n)
-    LAPACKE_dormrz_work(LAPACK_COL_MAJOR, 'L', 'T', n, 1, rank, n - rank, f->A, n, f->tau_z, y, n,
-                        work, 1);
-  for (int z = 0; z < n; z++) c[f->pivot[z] - 1] = y[z];
+    LAPACKE_dormrz_work(LAPACK_COL_MAJOR, 'L', 'T', n, 1, rank, n - rank, factor->A, n,
+                        factor->tau_z, y, n, work, 1);
+  for (int z = 0; z < n; z++) c[factor->pivot[z] - 1] = y[z];
 }
 
 /* ---- equations ---- */
 
 /* The rows F of island i, and x of the others. */
-static int frozen_rows(const perp_islands *s, const perp_island_task *task, int i, double *x)
+static int frozen_rows(const perp_islands *islands, const perp_island_task *task, int i, double *x)
 {
-  const island *p = &s->start[i];
-  const int r = s->r, nc = islands_number(s, i, CONTACTS), further = islands_further(s, i);
-  const size_t first = islands_first_further(s, i);
+  const island *p = &islands->start[i];
+  const int r = islands->r, nc = islands_number(islands, i, CONTACTS),
+            further = islands_further(islands, i);
+  const size_t first = islands_first_further(islands, i);
   int n = 0;
   for (int c = 0; c < nc; c++) {
-    const int place = p->first[CONTACTS] + c, mode = task->frozen[s->contact.order[place]];
-    const double *drag = s->contact.drag + 2 * (size_t)place;
-    if (mode != PERP_FROZEN_OPEN) s->factors.row[n++] = r * c;
+    const int place = p->first[CONTACTS] + c, mode = task->frozen[islands->contact.order[place]];
+    const double *drag = islands->contact.drag + 2 * (size_t)place;
+    if (mode != PERP_FROZEN_OPEN) islands->factors.row[n++] = r * c;
     if (mode == PERP_FROZEN_OPEN) x[r * c] = 0;
     for (int q = 1; q < r; q++) {
       if (mode == PERP_FROZEN_STICKS)
-        s->factors.row[n++] = r * c + q;
+        islands->factors.row[n++] = r * c + q;
       else
         x[r * c + q] = mode == PERP_FROZEN_SLIDES ? -drag[q - 1] * x[r * c] : 0;
     }
   }
   for (int j = 0; j < further; j++)
-    if (s->row.lo[first + (size_t)j] == -HUGE_VAL && s->row.hi[first + (size_t)j] == HUGE_VAL)
-      s->factors.row[n++] = r * nc + j;
+    if (islands->row.lo[first + (size_t)j] == -HUGE_VAL &&
+        islands->row.hi[first + (size_t)j] == HUGE_VAL)
+      islands->factors.row[n++] = r * nc + j;
   return n;
 }
 
 /* column `row` of A into out [rows], friction of a sliding contact with its normal force */
-static void frozen_column(const perp_islands *s, const perp_island_task *task, int i, int rows,
-                          int row, double *out)
+static void frozen_column(const perp_islands *islands, const perp_island_task *task, int i,
+                          int rows, int row, double *out)
 {
-  const double *A = s->A + s->start[i].dense;
-  const int r = s->r, c = row / r, nc = islands_number(s, i, CONTACTS);
+  const double *A = islands->A + islands->start[i].dense;
+  const int r = islands->r, c = row / r, nc = islands_number(islands, i, CONTACTS);
   memcpy(out, A + (size_t)row * (size_t)rows, (size_t)rows * sizeof *out);
   if (c >= nc || row % r != 0) return;
-  const int place = s->start[i].first[CONTACTS] + c;
-  if (task->frozen[s->contact.order[place]] != PERP_FROZEN_SLIDES) return;
+  const int place = islands->start[i].first[CONTACTS] + c;
+  if (task->frozen[islands->contact.order[place]] != PERP_FROZEN_SLIDES) return;
   for (int q = 1; q < r; q++) {
-    const double drag = s->contact.drag[2 * place + q - 1],
+    const double drag = islands->contact.drag[2 * place + q - 1],
                  *column = A + (size_t)(row + q) * (size_t)rows;
     for (int y = 0; y < rows && drag != 0; y++) out[y] -= drag * column[y];
   }
@@ -200,16 +207,17 @@ static double frozen_scale(const double *diag, int row)
 
 /* False: friction that slides takes what the normal force gives (Painleve); the equations are then
  * no answer. */
-static bool frozen_sound(const perp_islands *s, const perp_island_task *task, int i, int rows)
+static bool frozen_sound(const perp_islands *islands, const perp_island_task *task, int i, int rows)
 {
-  const int r = s->r, nc = islands_number(s, i, CONTACTS);
-  const double *A = s->A + s->start[i].dense, *diag = s->row.diagonal + islands_first_row(s, i);
+  const int r = islands->r, nc = islands_number(islands, i, CONTACTS);
+  const double *A = islands->A + islands->start[i].dense,
+               *diag = islands->row.diagonal + islands_first_row(islands, i);
   for (int c = 0; c < nc; c++) {
-    const int place = s->start[i].first[CONTACTS] + c, row = r * c;
-    if (task->frozen[s->contact.order[place]] != PERP_FROZEN_SLIDES) continue;
+    const int place = islands->start[i].first[CONTACTS] + c, row = r * c;
+    if (task->frozen[islands->contact.order[place]] != PERP_FROZEN_SLIDES) continue;
     double left = diag[row];
     for (int q = 1; q < r; q++)
-      left -= s->contact.drag[2 * place + q - 1] *
+      left -= islands->contact.drag[2 * place + q - 1] *
               A[(size_t)(row + q) * (size_t)rows + (size_t)row];
     if (!(left > WEAK * diag[row]) && diag[row] > 0) return false;
   }
@@ -217,13 +225,13 @@ static bool frozen_sound(const perp_islands *s, const perp_island_task *task, in
 }
 
 /* B [n, n] = the columns F of A at the rows F, scaled. */
-static void frozen_matrix(const perp_islands *s, const perp_island_task *task, int i, int rows,
-                          int n, double *column, double *B)
+static void frozen_matrix(const perp_islands *islands, const perp_island_task *task, int i,
+                          int rows, int n, double *column, double *B)
 {
-  const int *F = s->factors.row;
-  const double *diag = s->row.diagonal + islands_first_row(s, i);
+  const int *F = islands->factors.row;
+  const double *diag = islands->row.diagonal + islands_first_row(islands, i);
   for (int z = 0; z < n; z++) {
-    frozen_column(s, task, i, rows, F[z], column);
+    frozen_column(islands, task, i, rows, F[z], column);
     for (int y = 0; y < n; y++)
       B[(size_t)z * (size_t)n + (size_t)y] = column[F[y]] * frozen_scale(diag, F[z]) *
                                              frozen_scale(diag, F[y]);
@@ -231,112 +239,117 @@ static void frozen_matrix(const perp_islands *s, const perp_island_task *task, i
 }
 
 /* x_F += D d and w = A x + b with it, D the scales. */
-static void frozen_add(perp_islands *s, const perp_island_task *task, int i, int rows, int n,
+static void frozen_add(perp_islands *islands, const perp_island_task *task, int i, int rows, int n,
                        const double *d, double *column, double *w)
 {
-  const int r = s->r, nc = islands_number(s, i, CONTACTS), *F = s->factors.row;
-  double *x = s->row.x + islands_first_row(s, i);
-  const double *diag = s->row.diagonal + islands_first_row(s, i);
+  const int r = islands->r, nc = islands_number(islands, i, CONTACTS), *F = islands->factors.row;
+  double *x = islands->row.x + islands_first_row(islands, i);
+  const double *diag = islands->row.diagonal + islands_first_row(islands, i);
   for (int z = 0; z < n; z++) {
     const double step = d[z] * frozen_scale(diag, F[z]);
     const int c = F[z] / r;
     if (step == 0) continue;
-    frozen_column(s, task, i, rows, F[z], column);
+    frozen_column(islands, task, i, rows, F[z], column);
     for (int y = 0; y < rows; y++) w[y] += column[y] * step;
     x[F[z]] += step;
     if (c >= nc || F[z] % r != 0) continue;
-    const int place = s->start[i].first[CONTACTS] + c;
-    for (int q = 1; q < r && task->frozen[s->contact.order[place]] == PERP_FROZEN_SLIDES; q++)
-      x[F[z] + q] = -s->contact.drag[2 * place + q - 1] * x[F[z]];
+    const int place = islands->start[i].first[CONTACTS] + c;
+    for (int q = 1; q < r && task->frozen[islands->contact.order[place]] == PERP_FROZEN_SLIDES; q++)
+      x[F[z] + q] = -islands->contact.drag[2 * place + q - 1] * x[F[z]];
   }
 }
 
 /* c = -D w_F; the largest */
-static double frozen_left(const perp_islands *s, int n, const double *diag, const double *w,
+static double frozen_left(const perp_islands *islands, int n, const double *diag, const double *w,
                           double *c)
 {
   double left = 0;
   for (int y = 0; y < n; y++) {
-    c[y] = -frozen_scale(diag, s->factors.row[y]) * w[s->factors.row[y]];
+    c[y] = -frozen_scale(diag, islands->factors.row[y]) * w[islands->factors.row[y]];
     left = fmax(left, fabs(c[y]));
   }
   return left;
 }
 
 /* x refined with the factors f, from w = A x + b; what is left, over the largest |b|. */
-static double frozen_refine(perp_islands *s, const perp_island_task *task, int i, int rows, int n,
-                            island_factor *f, double most, double *w, double *c, double *column)
+static double frozen_refine(perp_islands *islands, const perp_island_task *task, int i, int rows,
+                            int n, island_factor *f, double most, double *w, double *c,
+                            double *column)
 {
-  const double *diag = s->row.diagonal + islands_first_row(s, i);
-  double left = frozen_left(s, n, diag, w, c), last = HUGE_VAL;
+  const double *diag = islands->row.diagonal + islands_first_row(islands, i);
+  double left = frozen_left(islands, n, diag, w, c), last = HUGE_VAL;
   for (int pass = 0; pass < PASSES && left > EXACT * most && left < 0.5 * last; pass++) {
     last = left;
-    frozen_factor_solve(&s->factors, f, c);
-    frozen_add(s, task, i, rows, n, c, column, w);
-    left = frozen_left(s, n, diag, w, c);
+    frozen_factor_solve(&islands->factors, f, c);
+    frozen_add(islands, task, i, rows, n, c, column, w);
+    left = frozen_left(islands, n, diag, w, c);
   }
   return isfinite(left) ? left / most : HUGE_VAL;
 }
 
 /* What the factors of an island are known by: its first body, its contacts and what they do. */
-static uint64_t frozen_key(const perp_islands *s, const perp_island_task *task, int i)
+static uint64_t frozen_key(const perp_islands *islands, const perp_island_task *task, int i)
 {
-  uint64_t key = (uint64_t)s->body.order[s->start[i].first[BODIES]] + 1;
-  for (int place = s->start[i].first[CONTACTS]; place < s->start[i + 1].first[CONTACTS]; place++) {
-    const int at = s->contact.order[place];
+  uint64_t key = (uint64_t)islands->body.order[islands->start[i].first[BODIES]] + 1;
+  for (int place = islands->start[i].first[CONTACTS]; place < islands->start[i + 1].first[CONTACTS];
+       place++) {
+    const int at = islands->contact.order[place];
     key = (key ^ task->contact[at].id ^ (uint64_t)task->frozen[at] << 61) * 0x9E3779B97F4A7C15u;
     key ^= key >> 29;
   }
   return key;
 }
 
-static bool frozen_solve(perp_islands *s, perp_constrained *k, perp_island_task *task, int i)
+static bool frozen_solve(perp_islands *islands, perp_constrained *system, perp_island_task *task,
+                         int i)
 {
-  const int r = s->r, rows = r * islands_number(s, i, CONTACTS) + islands_further(s, i);
-  const size_t first = islands_first_row(s, i);
-  const double *A = s->A + s->start[i].dense, *b = s->row.b + first,
-               *diag = s->row.diagonal + first;
-  double *x = s->row.x + first, most = 0;
+  const int r = islands->r,
+            rows = r * islands_number(islands, i, CONTACTS) + islands_further(islands, i);
+  const size_t first = islands_first_row(islands, i);
+  const double *A = islands->A + islands->start[i].dense, *b = islands->row.b + first,
+               *diag = islands->row.diagonal + first;
+  double *x = islands->row.x + first, most = 0;
   if (rows > ROWS_MOST) return false;
-  k->status = frozen_factor_room(k->ctx, &s->factors, rows);
-  if (k->status != PERP_OK) return false;
-  double *c = s->factors.b, *column = c + s->factors.cap, *w = column + s->factors.cap,
-         *guess = w + s->factors.cap;
-  const int n = frozen_rows(s, task, i, x), *F = s->factors.row;
+  system->status = frozen_factor_room(system->ctx, &islands->factors, rows);
+  if (system->status != PERP_OK) return false;
+  double *c = islands->factors.b, *column = c + islands->factors.cap,
+         *w = column + islands->factors.cap, *guess = w + islands->factors.cap;
+  const int n = frozen_rows(islands, task, i, x), *F = islands->factors.row;
   if (n == 0) return true;
-  if (!frozen_sound(s, task, i, rows)) return false;
+  if (!frozen_sound(islands, task, i, rows)) return false;
   memcpy(guess, x, (size_t)rows * sizeof *x);
-  const uint64_t key = frozen_key(s, task, i);
-  island_factor *f = frozen_factor_find(&s->factors, key, n);
-  for (bool fresh = f == NULL;; fresh = true) {
+  const uint64_t key = frozen_key(islands, task, i);
+  island_factor *factor = frozen_factor_find(&islands->factors, key, n);
+  for (bool fresh = factor == NULL;; fresh = true) {
     memcpy(x, guess, (size_t)rows * sizeof *x);
     memcpy(w, b, (size_t)rows * sizeof *w);
     for (int z = 0; z < rows; z++)
       for (int y = 0; y < rows && x[z] != 0; y++)
         w[y] += A[(size_t)z * (size_t)rows + (size_t)y] * x[z];
-    most = frozen_left(s, n, diag, w, c);
+    most = frozen_left(islands, n, diag, w, c);
     for (int y = 0; y < n; y++) most = fmax(most, fabs(frozen_scale(diag, F[y]) * b[F[y]]));
     if (fresh) {
-      f = frozen_factor_take(&s->factors, key, n);
-      frozen_matrix(s, task, i, rows, n, column, f->A);
-      if (!frozen_factor_make(&s->factors, f)) return false;
+      factor = frozen_factor_take(&islands->factors, key, n);
+      frozen_matrix(islands, task, i, rows, n, column, factor->A);
+      if (!frozen_factor_make(&islands->factors, factor)) return false;
     }
-    const double left = frozen_refine(s, task, i, rows, n, f, most, w, c, column);
+    const double left = frozen_refine(islands, task, i, rows, n, factor, most, w, c, column);
     if (!fresh && !(left <= GOOD)) continue;
-    task->redundant |= f->rank < n;
+    task->redundant |= factor->rank < n;
     return left <= LEFT;
   }
 }
 
-bool perp_islands_freeze(perp_islands *s, perp_constrained *k, perp_island_task *task)
+bool perp_islands_freeze(perp_islands *islands, perp_constrained *system, perp_island_task *task)
 {
   task->redundant = false;
-  for (int i = 0; i < s->n_islands; i++) {
-    if (!frozen_solve(s, k, task, i)) return false;
-    const island *p = &s->start[i];
-    const int bounded = islands_number(s, i, BOUNDED);
-    const double *last = s->row.x + islands_first_row(s, i + 1) - bounded;
-    for (int j = 0; j < bounded; j++) task->row[s->bounded[p->first[BOUNDED] + j]].lambda = last[j];
+  for (int i = 0; i < islands->n_islands; i++) {
+    if (!frozen_solve(islands, system, task, i)) return false;
+    const island *p = &islands->start[i];
+    const int bounded = islands_number(islands, i, BOUNDED);
+    const double *last = islands->row.x + islands_first_row(islands, i + 1) - bounded;
+    for (int j = 0; j < bounded; j++)
+      task->row[islands->bounded[p->first[BOUNDED] + j]].lambda = last[j];
   }
   return true;
 }

@@ -23,17 +23,17 @@ enum { ROUNDS = 1000 };
 /* A_cc of contact c of the island, r x r */
 static void islands_impact_block(const perp_contact_island *problem, int r, int c, double *A)
 {
-  const perp_blocks *F = problem->F;
-  if (F == NULL) {
+  const perp_blocks *blocks = problem->F;
+  if (blocks == NULL) {
     for (int k = 0; k < r; k++)
       for (int i = 0; i < r; i++)
         A[i + k * r] = problem->A[(size_t)(r * c + i) + (size_t)problem->lda * (size_t)(r * c + k)];
     return;
   }
   memset(A, 0, (size_t)(r * r) * sizeof *A);
-  for (int q = F->jptr[c]; q < F->jptr[c + 1]; q++) {
-    const int body = F->jblk[q], d = F->bptr[body + 1] - F->bptr[body];
-    const double *J = F->J + F->joff[q], *W = F->Minv + F->mptr[body];
+  for (int q = blocks->jptr[c]; q < blocks->jptr[c + 1]; q++) {
+    const int body = blocks->jblk[q], d = blocks->bptr[body + 1] - blocks->bptr[body];
+    const double *J = blocks->J + blocks->joff[q], *W = blocks->Minv + blocks->mptr[body];
     for (int k = 0; k < r; k++)
       for (int l = 0; l < d; l++) {
         double y = 0; /* (M^-1 J_k')_l */
@@ -85,10 +85,10 @@ bool perp_islands_impact(perp_islands *s, lane *own, const perp_island_task *tas
   return any;
 }
 
-void perp_islands_impact_add(const perp_islands *s, int i)
+void perp_islands_impact_add(const perp_islands *islands, int i)
 {
-  const size_t first = islands_first_row(s, i);
-  const int n = s->r * islands_number(s, i, CONTACTS);
+  const size_t first = islands_first_row(islands, i);
+  const int n = islands->r * islands_number(islands, i, CONTACTS);
   for (int k = 0; k < n; k++)
-    s->row.x[first + (size_t)k] += s->row.x_decompression[first + (size_t)k];
+    islands->row.x[first + (size_t)k] += islands->row.x_decompression[first + (size_t)k];
 }

@@ -14,34 +14,35 @@ enum { TEAM_HAND = 500 }; /* contacts whose impulses are handed over by one */
 
 /* ---- memory ---- */
 
-void perp_islands_layout(void *ws, perp_arena *a)
+void perp_islands_layout(void *ws, perp_arena *arena)
 {
-  perp_islands *s = ws;
-  const perp_model *model = s->model;
+  perp_islands *islands = ws;
+  const perp_model *model = islands->model;
   size_t nb = (size_t)model->n_bodies, square = (size_t)model->nvb * (size_t)model->nvb;
-  s->lanes = PERP_CARVE(a, lane, s->threads);
-  s->body.joint_root = PERP_CARVE(a, int, nb);
-  s->body.jointed = PERP_CARVE(a, bool, nb);
-  s->body.mass = PERP_CARVE(a, double, nb);
-  s->body.known = PERP_CARVE(a, island_known, nb);
-  for (int i = 0; i < PERP_ENDS; i++) s->body.kept[i] = PERP_CARVE(a, island_known, nb);
-  s->body.mass_place = PERP_CARVE(a, int, nb);
-  s->body.diag = PERP_CARVE(a, unsigned char, nb);
-  PERP_INTS(a, nb, &s->body.parent, &s->body.island_of, &s->body.local, &s->body.order);
-  PERP_INTS(a, model->n_joints, &s->joints, &s->joint_body);
-  s->start = PERP_CARVE(a, island, nb + 1);
-  PERP_INTS(a, s->max_bounded, &s->bounded, &s->bounded_body);
-  s->work.cursor = PERP_CARVE(a, int, nb + 1);
-  PERP_INTS(a, 2 * nb + 1, &s->F.bptr, &s->F.mptr, &s->F.tptr);
-  PERP_DOUBLES(a, nb * square, &s->F.M, &s->F.Minv);
-  PERP_DOUBLES(a, model->nv, &s->F.flat, &s->work.v_star);
-  PERP_DOUBLES(a, 6 * nb, &s->work.twist_star, &s->work.twist_end);
-  s->work.product = PERP_CARVE(a, double, 2 * (size_t)model->nv);
-  PERP_DOUBLES(a, model->nv, &s->work.f, &s->work.a);
-  PERP_DOUBLES(a, model->m, &s->work.zero, &s->work.lambda);
+  islands->lanes = PERP_CARVE(arena, lane, islands->threads);
+  islands->body.joint_root = PERP_CARVE(arena, int, nb);
+  islands->body.jointed = PERP_CARVE(arena, bool, nb);
+  islands->body.mass = PERP_CARVE(arena, double, nb);
+  islands->body.known = PERP_CARVE(arena, island_known, nb);
+  for (int i = 0; i < PERP_ENDS; i++) islands->body.kept[i] = PERP_CARVE(arena, island_known, nb);
+  islands->body.mass_place = PERP_CARVE(arena, int, nb);
+  islands->body.diag = PERP_CARVE(arena, unsigned char, nb);
+  PERP_INTS(arena, nb, &islands->body.parent, &islands->body.island_of, &islands->body.local,
+            &islands->body.order);
+  PERP_INTS(arena, model->n_joints, &islands->joints, &islands->joint_body);
+  islands->start = PERP_CARVE(arena, island, nb + 1);
+  PERP_INTS(arena, islands->max_bounded, &islands->bounded, &islands->bounded_body);
+  islands->work.cursor = PERP_CARVE(arena, int, nb + 1);
+  PERP_INTS(arena, 2 * nb + 1, &islands->F.bptr, &islands->F.mptr, &islands->F.tptr);
+  PERP_DOUBLES(arena, nb * square, &islands->F.M, &islands->F.Minv);
+  PERP_DOUBLES(arena, model->nv, &islands->F.flat, &islands->work.v_star);
+  PERP_DOUBLES(arena, 6 * nb, &islands->work.twist_star, &islands->work.twist_end);
+  islands->work.product = PERP_CARVE(arena, double, 2 * (size_t)model->nv);
+  PERP_DOUBLES(arena, model->nv, &islands->work.f, &islands->work.a);
+  PERP_DOUBLES(arena, model->m, &islands->work.zero, &islands->work.lambda);
 }
 
-static void islands_layout_grown(void *ws, perp_arena *a)
+static void islands_layout_grown(void *ws, perp_arena *arena)
 {
   perp_islands *s = ws;
   const perp_model *model = s->model;
@@ -50,47 +51,49 @@ static void islands_layout_grown(void *ws, perp_arena *a)
   size_t groups = n + nj + nb + coupled, further = (size_t)model->m + nb + 3 * coupled;
   size_t r = (size_t)s->r, nv = (size_t)model->nvb, islands = (size_t)model->n_bodies + 1;
   size_t rows = r * n + further;
-  s->work.impulse = PERP_CARVE(a, double, 4 * n);
-  PERP_INTS(a, n, &s->contact.owner, &s->contact.order);
-  s->contact.frame = PERP_CARVE(a, double, 6 * n);
-  PERP_DOUBLES(a, rows, &s->row.b, &s->row.x, &s->row.s, &s->row.diagonal);
-  PERP_DOUBLES(a, n, &s->contact.mu, &s->contact.slip, &s->contact.restitution, &s->contact.least);
-  s->contact.drag = PERP_CARVE(a, double, 2 * n);
-  s->row.b_decompression = PERP_CARVE(a, double, rows + n);
-  s->row.x_decompression = PERP_CARVE(a, double, rows);
-  PERP_DOUBLES(a, further, &s->row.lo, &s->row.hi, &s->row.left_lo, &s->row.left_hi);
-  s->row.of = PERP_CARVE(a, int, s->couples ? further : 0);
-  s->row.mu = PERP_CARVE(a, double, s->couples ? further : 0);
-  s->row.pair = PERP_CARVE(a, signed char, s->couples ? further : 0);
-  PERP_DOUBLES(a, coupled, &s->contact.torsion, &s->contact.rolling);
+  s->work.impulse = PERP_CARVE(arena, double, 4 * n);
+  PERP_INTS(arena, n, &s->contact.owner, &s->contact.order);
+  s->contact.frame = PERP_CARVE(arena, double, 6 * n);
+  PERP_DOUBLES(arena, rows, &s->row.b, &s->row.x, &s->row.s, &s->row.diagonal);
+  PERP_DOUBLES(arena, n, &s->contact.mu, &s->contact.slip, &s->contact.restitution,
+               &s->contact.least);
+  s->contact.drag = PERP_CARVE(arena, double, 2 * n);
+  s->row.b_decompression = PERP_CARVE(arena, double, rows + n);
+  s->row.x_decompression = PERP_CARVE(arena, double, rows);
+  PERP_DOUBLES(arena, further, &s->row.lo, &s->row.hi, &s->row.left_lo, &s->row.left_hi);
+  s->row.of = PERP_CARVE(arena, int, s->couples ? further : 0);
+  s->row.mu = PERP_CARVE(arena, double, s->couples ? further : 0);
+  s->row.pair = PERP_CARVE(arena, signed char, s->couples ? further : 0);
+  PERP_DOUBLES(arena, coupled, &s->contact.torsion, &s->contact.rolling);
   size_t subs = 2 * (n + nb + coupled) + (s->rows ? (size_t)model->pattern.n_subs : 0);
-  s->F.J = PERP_CARVE(a, double,
+  s->F.J = PERP_CARVE(arena, double,
                       2 * nv * (r * n + nb + 3 * coupled) +
                           (s->rows ? (size_t)model->pattern.nnz_J : 0));
-  PERP_INTS(a, groups + islands, &s->F.cptr, &s->F.jptr);
-  s->F.joff = PERP_CARVE(a, int, subs + islands);
-  PERP_INTS(a, subs, &s->F.jblk, &s->F.jgrp, &s->F.tsub);
+  PERP_INTS(arena, groups + islands, &s->F.cptr, &s->F.jptr);
+  s->F.joff = PERP_CARVE(arena, int, subs + islands);
+  PERP_INTS(arena, subs, &s->F.jblk, &s->F.jgrp, &s->F.tsub);
 }
 
-perp_status perp_islands_room(perp_ctx *ctx, perp_islands *s, int n)
+perp_status perp_islands_room(perp_ctx *ctx, perp_islands *islands, int n)
 {
-  if (n <= s->cap && s->cap > 0) return PERP_OK;
-  s->cap = n + n / 2 + 16;
-  perp_status status = perp_arena_layout(ctx, &s->grown, islands_layout_grown, s);
-  if (status != PERP_OK) s->cap = 0;
+  if (n <= islands->cap && islands->cap > 0) return PERP_OK;
+  islands->cap = n + n / 2 + 16;
+  perp_status status = perp_arena_layout(ctx, &islands->grown, islands_layout_grown, islands);
+  if (status != PERP_OK) islands->cap = 0;
   return status;
 }
 
 /* Memory for the matrices of eliminated islands. */
-perp_status perp_islands_reserve_dense(perp_ctx *ctx, perp_islands *s)
+perp_status perp_islands_reserve_dense(perp_ctx *ctx, perp_islands *islands)
 {
-  const size_t dense = s->start[s->n_islands].dense;
-  if (dense <= s->cap_A) return PERP_OK;
-  free(s->A);
-  s->cap_A = 0;
-  s->A = malloc((dense + dense / 2) * sizeof *s->A);
-  if (s->A == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the matrix of an island");
-  s->cap_A = dense + dense / 2;
+  const size_t dense = islands->start[islands->n_islands].dense;
+  if (dense <= islands->cap_A) return PERP_OK;
+  free(islands->A);
+  islands->cap_A = 0;
+  islands->A = malloc((dense + dense / 2) * sizeof *islands->A);
+  if (islands->A == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the matrix of an island");
+  islands->cap_A = dense + dense / 2;
   return PERP_OK;
 }
 
@@ -98,101 +101,105 @@ perp_status perp_islands_reserve_dense(perp_ctx *ctx, perp_islands *s)
 
 /* The moving bodies of what takes part; bodies that have any are marked by island_of = 0, others by
  * -1. */
-static void islands_partition_owners(perp_islands *s, const perp_island_task *task)
+static void islands_partition_owners(perp_islands *islands, const perp_island_task *task)
 {
-  for (int b = 0; b < s->model->n_bodies; b++) s->body.island_of[b] = -1;
+  for (int b = 0; b < islands->model->n_bodies; b++) islands->body.island_of[b] = -1;
   for (int i = 0; i < task->n; i++) {
     const bool takes_part = task->kept == NULL || task->kept[i];
-    s->contact.owner[i] = takes_part ? islands_moving(task->contact[i].body) : -1;
-    if (takes_part) s->body.island_of[s->contact.owner[i]] = 0;
+    islands->contact.owner[i] = takes_part ? islands_moving(task->contact[i].body) : -1;
+    if (takes_part) islands->body.island_of[islands->contact.owner[i]] = 0;
   }
   for (int i = 0; i < task->n_rows; i++) {
-    s->bounded_body[i] = islands_moving(task->row[i].body);
-    s->body.island_of[s->bounded_body[i]] = 0;
+    islands->bounded_body[i] = islands_moving(task->row[i].body);
+    islands->body.island_of[islands->bounded_body[i]] = 0;
   }
 }
 
 /* torsion and rolling [n] of all contacts that take part; 0 where the task has no couples. */
-static void islands_problem_couples(perp_islands *s, const perp_island_task *task)
+static void islands_problem_couples(perp_islands *islands, const perp_island_task *task)
 {
   for (int i = 0; i < task->n; i++) {
-    s->contact.torsion[i] = s->contact.rolling[i] = 0;
-    if (task->couple == NULL || s->contact.owner[i] < 0) continue;
+    islands->contact.torsion[i] = islands->contact.rolling[i] = 0;
+    if (task->couple == NULL || islands->contact.owner[i] < 0) continue;
     const int *shape = task->contact[i].shape;
-    perp_surface_couples(s->model, shape[0], shape[1], &s->contact.torsion[i],
-                         &s->contact.rolling[i]);
+    perp_surface_couples(islands->model, shape[0], shape[1], &islands->contact.torsion[i],
+                         &islands->contact.rolling[i]);
   }
 }
 
 /* Numbers the islands that have a problem by their first bodies: island_of of all bodies. */
-static void islands_partition_number(perp_islands *s, const perp_island_task *task)
+static void islands_partition_number(perp_islands *islands, const perp_island_task *task)
 {
-  const int nb = s->model->n_bodies;
-  memcpy(s->body.parent, s->body.joint_root, (size_t)nb * sizeof *s->body.parent);
+  const int nb = islands->model->n_bodies;
+  memcpy(islands->body.parent, islands->body.joint_root, (size_t)nb * sizeof *islands->body.parent);
   for (int i = 0; i < task->n; i++) {
     const int *body = task->contact[i].body;
-    if (s->contact.owner[i] >= 0 && body[0] >= 0 && body[1] >= 0)
-      perp_unite(s->body.parent, body[0], body[1]);
+    if (islands->contact.owner[i] >= 0 && body[0] >= 0 && body[1] >= 0)
+      perp_unite(islands->body.parent, body[0], body[1]);
   }
   /* no body comes before its parent: one step leads to the root, which comes before the rest of its
    * island */
   for (int b = 0; b < nb; b++) {
-    s->body.parent[b] = s->body.parent[s->body.parent[b]];
-    if (s->body.island_of[b] == 0) s->body.island_of[s->body.parent[b]] = 0;
+    islands->body.parent[b] = islands->body.parent[islands->body.parent[b]];
+    if (islands->body.island_of[b] == 0) islands->body.island_of[islands->body.parent[b]] = 0;
   }
-  s->n_islands = 0;
+  islands->n_islands = 0;
   for (int b = 0; b < nb; b++) {
-    if (s->body.parent[b] != b) {
-      s->body.island_of[b] = s->body.island_of[s->body.parent[b]];
-    } else if (s->body.island_of[b] == 0) {
-      s->start[s->n_islands] = (island){ .eliminate = task->offset != NULL };
-      s->body.island_of[b] = s->n_islands++;
+    if (islands->body.parent[b] != b) {
+      islands->body.island_of[b] = islands->body.island_of[islands->body.parent[b]];
+    } else if (islands->body.island_of[b] == 0) {
+      islands->start[islands->n_islands] = (island){ .eliminate = task->offset != NULL };
+      islands->body.island_of[b] = islands->n_islands++;
     }
-    if (s->body.island_of[b] >= 0 && s->body.jointed[b] && !s->rows)
-      s->start[s->body.island_of[b]].eliminate = true;
+    if (islands->body.island_of[b] >= 0 && islands->body.jointed[b] && !islands->rows)
+      islands->start[islands->body.island_of[b]].eliminate = true;
   }
-  s->start[s->n_islands] = (island){ 0 };
+  islands->start[islands->n_islands] = (island){ 0 };
 }
 
 /* Counting sort: order lists what belongs to island 0, 1, ..., each in the order 0 ... n - 1. owner
  * [n]: a body of each, -1: none; NULL: the bodies themselves. */
-static void islands_partition_sort(perp_islands *s, int part, int n, const int *owner, int *order)
+static void islands_partition_sort(perp_islands *islands, int part, int n, const int *owner,
+                                   int *order)
 {
-  int *at = s->work.cursor, sum = 0;
-  memset(at, 0, (size_t)s->n_islands * sizeof *at);
+  int *at = islands->work.cursor, sum = 0;
+  memset(at, 0, (size_t)islands->n_islands * sizeof *at);
   for (int i = 0; i < n; i++) {
     const int body = owner != NULL ? owner[i] : i;
-    if (body >= 0 && s->body.island_of[body] >= 0) at[s->body.island_of[body]]++;
+    if (body >= 0 && islands->body.island_of[body] >= 0) at[islands->body.island_of[body]]++;
   }
-  for (int i = 0; i <= s->n_islands; i++) {
-    s->start[i].first[part] = sum;
-    if (i < s->n_islands) sum += at[i];
-    at[i] = s->start[i].first[part];
+  for (int i = 0; i <= islands->n_islands; i++) {
+    islands->start[i].first[part] = sum;
+    if (i < islands->n_islands) sum += at[i];
+    at[i] = islands->start[i].first[part];
   }
   for (int i = 0; i < n; i++) {
     const int body = owner != NULL ? owner[i] : i;
-    if (body >= 0 && s->body.island_of[body] >= 0) order[at[s->body.island_of[body]]++] = i;
+    if (body >= 0 && islands->body.island_of[body] >= 0)
+      order[at[islands->body.island_of[body]]++] = i;
   }
 }
 
-void perp_islands_partition(perp_islands *s, const perp_island_task *task)
+void perp_islands_partition(perp_islands *islands, const perp_island_task *task)
 {
-  const perp_model *model = s->model;
-  islands_partition_owners(s, task);
-  if (s->couples) islands_problem_couples(s, task);
-  islands_partition_number(s, task);
-  islands_partition_sort(s, CONTACTS, task->n, s->contact.owner, s->contact.order);
-  islands_partition_sort(s, BODIES, model->n_bodies, NULL, s->body.order);
-  islands_partition_sort(s, BOUNDED, task->n_rows, s->bounded_body, s->bounded);
-  if (s->rows) islands_partition_sort(s, JOINTS, model->n_joints, s->joint_body, s->joints);
-  for (int i = 0; i < s->n_islands; i++) {
-    island *p = &s->start[i], *next = p + 1;
+  const perp_model *model = islands->model;
+  islands_partition_owners(islands, task);
+  if (islands->couples) islands_problem_couples(islands, task);
+  islands_partition_number(islands, task);
+  islands_partition_sort(islands, CONTACTS, task->n, islands->contact.owner,
+                         islands->contact.order);
+  islands_partition_sort(islands, BODIES, model->n_bodies, NULL, islands->body.order);
+  islands_partition_sort(islands, BOUNDED, task->n_rows, islands->bounded_body, islands->bounded);
+  if (islands->rows)
+    islands_partition_sort(islands, JOINTS, model->n_joints, islands->joint_body, islands->joints);
+  for (int i = 0; i < islands->n_islands; i++) {
+    island *p = &islands->start[i], *next = p + 1;
     for (int l = p->first[BODIES]; l < next->first[BODIES]; l++)
-      s->body.local[s->body.order[l]] = l - p->first[BODIES];
+      islands->body.local[islands->body.order[l]] = l - p->first[BODIES];
     next->couples = p->couples;
     next->couple_rows = p->couple_rows;
-    for (int l = p->first[CONTACTS]; l < next->first[CONTACTS] && s->couples; l++) {
-      const int rows = islands_couple_count(s, s->contact.order[l]);
+    for (int l = p->first[CONTACTS]; l < next->first[CONTACTS] && islands->couples; l++) {
+      const int rows = islands_couple_count(islands, islands->contact.order[l]);
       next->couples += rows > 0;
       next->couple_rows += rows;
     }
@@ -200,14 +207,14 @@ void perp_islands_partition(perp_islands *s, const perp_island_task *task)
     next->joint_subs = p->joint_subs;
     next->joint_numbers = p->joint_numbers;
     for (int j = p->first[JOINTS]; j < next->first[JOINTS]; j++) {
-      const int joint = s->joints[j], sub = model->pattern.jptr[joint],
+      const int joint = islands->joints[j], sub = model->pattern.jptr[joint],
                 end = model->pattern.jptr[joint + 1];
       next->joint_rows += model->pattern.cptr[joint + 1] - model->pattern.cptr[joint];
       next->joint_subs += end - sub;
       next->joint_numbers += (size_t)(model->pattern.joff[end] - model->pattern.joff[sub]);
     }
-    const size_t rows = (size_t)s->r * (size_t)islands_number(s, i, CONTACTS) +
-                        (size_t)islands_number(s, i, BOUNDED) +
+    const size_t rows = (size_t)islands->r * (size_t)islands_number(islands, i, CONTACTS) +
+                        (size_t)islands_number(islands, i, BOUNDED) +
                         (size_t)(next->couple_rows - p->couple_rows);
     next->dense = p->dense + (p->eliminate ? rows * rows : 0);
   }
@@ -216,54 +223,56 @@ void perp_islands_partition(perp_islands *s, const perp_island_task *task)
 /* ---- dense problems: islands whose joints are eliminated, and the acceleration level ---- */
 
 /* f [nv] of the whole = the row-th row of J of group c. */
-static void islands_dense_push(const perp_islands *s, const perp_blocks *F, const int *bodies,
-                               int c, int row)
+static void islands_dense_push(const perp_islands *islands, const perp_blocks *blocks,
+                               const int *bodies, int c, int row)
 {
-  const int nvb = s->model->nvb, r = F->cptr[c + 1] - F->cptr[c];
-  memset(s->work.f, 0, (size_t)s->model->nv * sizeof *s->work.f);
-  for (int q = F->jptr[c]; q < F->jptr[c + 1]; q++) {
-    double *f = s->work.f + (size_t)nvb * (size_t)bodies[F->jblk[q]];
-    for (int l = 0; l < nvb; l++) f[l] += F->J[F->joff[q] + row + l * r];
+  const int nvb = islands->model->nvb, r = blocks->cptr[c + 1] - blocks->cptr[c];
+  memset(islands->work.f, 0, (size_t)islands->model->nv * sizeof *islands->work.f);
+  for (int q = blocks->jptr[c]; q < blocks->jptr[c + 1]; q++) {
+    double *f = islands->work.f + (size_t)nvb * (size_t)bodies[blocks->jblk[q]];
+    for (int l = 0; l < nvb; l++) f[l] += blocks->J[blocks->joff[q] + row + l * r];
   }
 }
 
 /* out [m] = J a, a [nv] of the whole. */
-static void islands_dense_response(const perp_islands *s, const perp_blocks *F, const int *bodies,
-                                   double *out)
+static void islands_dense_response(const perp_islands *islands, const perp_blocks *blocks,
+                                   const int *bodies, double *out)
 {
-  const int nvb = s->model->nvb;
-  memset(out, 0, (size_t)F->m * sizeof *out);
-  for (int c = 0; c < F->nc; c++) {
-    double *w = out + F->cptr[c];
-    const int r = F->cptr[c + 1] - F->cptr[c];
-    for (int q = F->jptr[c]; q < F->jptr[c + 1]; q++) {
-      const double *a = s->work.a + (size_t)nvb * (size_t)bodies[F->jblk[q]];
+  const int nvb = islands->model->nvb;
+  memset(out, 0, (size_t)blocks->m * sizeof *out);
+  for (int c = 0; c < blocks->nc; c++) {
+    double *w = out + blocks->cptr[c];
+    const int r = blocks->cptr[c + 1] - blocks->cptr[c];
+    for (int q = blocks->jptr[c]; q < blocks->jptr[c + 1]; q++) {
+      const double *a = islands->work.a + (size_t)nvb * (size_t)bodies[blocks->jblk[q]];
       for (int l = 0; l < nvb; l++)
-        for (int y = 0; y < r; y++) w[y] += F->J[F->joff[q] + y + l * r] * a[l];
+        for (int y = 0; y < r; y++) w[y] += blocks->J[blocks->joff[q] + y + l * r] * a[l];
     }
   }
 }
 
-bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i)
+bool perp_islands_columns(perp_islands *islands, perp_constrained *system, int i)
 {
-  const perp_blocks F = islands_blocks(s, i, true);
-  const int *bodies = s->body.order + s->start[i].first[BODIES];
-  const size_t n = (size_t)F.m;
-  double *A = s->A + s->start[i].dense, *diag = s->row.diagonal + islands_first_row(s, i);
+  const perp_blocks blocks = islands_blocks(islands, i, true);
+  const int *bodies = islands->body.order + islands->start[i].first[BODIES];
+  const size_t n = (size_t)blocks.m;
+  double *A = islands->A + islands->start[i].dense,
+         *diag = islands->row.diagonal + islands_first_row(islands, i);
   bool jointed = false;
-  for (int l = 0; l < F.nb; l++) jointed |= s->body.jointed[bodies[l]];
+  for (int l = 0; l < blocks.nb; l++) jointed |= islands->body.jointed[bodies[l]];
   if (!jointed) { /* H = M^-1: bodies respond one by one */
     double scratch[JOINT_ROWS * 6];
-    perp_blocks_delassus(&F, A, F.m, scratch);
+    perp_blocks_delassus(&blocks, A, blocks.m, scratch);
   } else {
-    for (int c = 0; c < F.nc; c++)
-      for (int col = F.cptr[c]; col < F.cptr[c + 1]; col++) {
+    for (int c = 0; c < blocks.nc; c++)
+      for (int col = blocks.cptr[c]; col < blocks.cptr[c + 1]; col++) {
         double *out = A + n * (size_t)col;
-        islands_dense_push(s, &F, bodies, c, col - F.cptr[c]);
-        if (!perp_constrained_response(k, s->work.f, s->work.zero, s->work.a, s->work.lambda))
+        islands_dense_push(islands, &blocks, bodies, c, col - blocks.cptr[c]);
+        if (!perp_constrained_response(system, islands->work.f, islands->work.zero, islands->work.a,
+                                       islands->work.lambda))
           return false;
-        islands_dense_response(s, &F, bodies, out);
-        out[col] += F.s[col];
+        islands_dense_response(islands, &blocks, bodies, out);
+        out[col] += blocks.s[col];
       }
     for (size_t y = 0; y < n; y++) /* symmetric up to rounding: make it exact */
       for (size_t z = 0; z < y; z++) {
@@ -281,25 +290,27 @@ bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i)
 PERP_INLINE void islands_hand_back(const islands_job *job, int member, int members, const int dim,
                                    const int r)
 {
-  const perp_islands *s = job->s;
+  const perp_islands *islands = job->s;
   const perp_island_task *task = job->task;
-  const int contacts = s->start[s->n_islands].first[CONTACTS];
+  const int contacts = islands->start[islands->n_islands].first[CONTACTS];
   int end = perp_share(task->n, member + 1, members);
   for (int at = perp_share(task->n, member, members); at < end; at++)
-    if (s->contact.owner[at] < 0)
+    if (islands->contact.owner[at] < 0)
       memset(task->impulse + 3 * (size_t)at, 0, 3 * sizeof *task->impulse);
   for (int at = perp_share(task->n, member, members); at < end && task->couple != NULL; at++)
-    if (s->contact.owner[at] < 0)
+    if (islands->contact.owner[at] < 0)
       memset(task->couple + 3 * (size_t)at, 0, 3 * sizeof *task->couple);
   end = perp_share(contacts, member + 1, members);
   for (int place = perp_share(contacts, member, members); place < end; place++) {
-    const int at = s->contact.order[place], i = s->body.island_of[s->contact.owner[at]];
-    const double *t = s->contact.frame + 6 * (size_t)place, *n = task->contact[at].n;
-    const double *x = s->row.x + islands_first_further(s, i) + (size_t)r * (size_t)place;
+    const int at = islands->contact.order[place],
+              i = islands->body.island_of[islands->contact.owner[at]];
+    const double *t = islands->contact.frame + 6 * (size_t)place, *n = task->contact[at].n;
+    const double *x = islands->row.x + islands_first_further(islands, i) +
+                      (size_t)r * (size_t)place;
     double *P = task->impulse + 3 * (size_t)at;
-    task->slip[at] = s->contact.slip[place];
-    if (task->fresh != NULL) task->fresh[at] = s->start[i].solved;
-    if (task->none != NULL) task->none[at] = s->start[i].none;
+    task->slip[at] = islands->contact.slip[place];
+    if (task->fresh != NULL) task->fresh[at] = islands->start[i].solved;
+    if (task->none != NULL) task->none[at] = islands->start[i].none;
     P[0] = P[1] = P[2] = 0;
     for (int q = 0; q < dim; q++) {
       P[q] = x[0] * n[q];
@@ -321,10 +332,10 @@ static void islands_hand_back_share(void *user, int member, int members)
     islands_hand_back(job, member, members, dim, r);
 }
 
-void perp_islands_hand_back(perp_islands *s, const perp_constrained *k,
+void perp_islands_hand_back(perp_islands *islands, const perp_constrained *system,
                             const perp_island_task *task, int threads)
 {
-  islands_job job = { .s = s, .k = k, .task = task };
+  islands_job job = { .s = islands, .k = system, .task = task };
   perp_team(task->n >= TEAM_HAND ? threads : 1, islands_hand_back_share, &job);
 }
 
@@ -334,13 +345,13 @@ PERP_INLINE void islands_apply_bodies(const islands_job *job, int first, int end
 {
   const int nvb = dim == 3 ? 6 : 3;
   for (int i = 0; i < job->task->n; i++) {
-    const perp_contact *x = &job->task->contact[i];
+    const perp_contact *contact = &job->task->contact[i];
     const double *P = job->task->impulse + 3 * (size_t)i;
     if (P[0] == 0 && P[1] == 0 && P[2] == 0) continue;
     double p[3];
-    perp_contact_middle(x, p);
+    perp_contact_middle(contact, p);
     for (int side = 0; side < 2; side++) {
-      const int body = x->body[side];
+      const int body = contact->body[side];
       if (body < first || body >= end) continue;
       const perp_pose *pose = &job->k->e->pose[body];
       double sign = side == 0 ? -1 : 1, *f = job->f + (size_t)nvb * (size_t)body;
@@ -388,12 +399,12 @@ static void islands_problem_apply_couples(const perp_islands *s, const perp_cons
   }
 }
 
-void perp_islands_apply(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
-                        double *f)
+void perp_islands_apply(perp_islands *islands, const perp_constrained *system,
+                        const perp_island_task *task, double *f)
 {
-  islands_job job = { .s = s, .k = k, .task = task, .f = f };
+  islands_job job = { .s = islands, .k = system, .task = task, .f = f };
   for (int i = 0; i < task->n_rows; i++)
-    perp_island_row_apply(s->model, &task->row[i], task->row[i].lambda, f);
-  if (task->couple != NULL) islands_problem_apply_couples(s, k, task, f);
-  perp_team(task->n >= TEAM_HAND ? s->threads : 1, islands_apply_share, &job);
+    perp_island_row_apply(islands->model, &task->row[i], task->row[i].lambda, f);
+  if (task->couple != NULL) islands_problem_apply_couples(islands, system, task, f);
+  perp_team(task->n >= TEAM_HAND ? islands->threads : 1, islands_apply_share, &job);
 }

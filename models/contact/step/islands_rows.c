@@ -39,21 +39,21 @@ PERP_INLINE void islands_rows_tangents(int dim, const double n[3], const double 
 
 static const double ALONG = 1e-9; /* sine of the angle of a direction that is the normal */
 
-double perp_islands_anisotropy(const perp_model *model, const perp_eval *e, const perp_contact *x,
-                               double w[3])
+double perp_islands_anisotropy(const perp_model *model, const perp_eval *eval,
+                               const perp_contact *contact, double w[3])
 {
   int shape;
-  const double ratio = perp_surface_anisotropy(model, x->shape[0], x->shape[1], &shape);
+  const double ratio = perp_surface_anisotropy(model, contact->shape[0], contact->shape[1], &shape);
   if (ratio == 1) return 1;
   const perp_shape_def *def = &model->shape_def[shape];
   double R[9], own[3], g[3];
   perp_quat_matrix(def->quat, R);
   perp_turn(3, R, def->surface.along, own);
   if (def->body >= 0)
-    perp_turn(3, e->pose[def->body].R, own, g);
+    perp_turn(3, eval->pose[def->body].R, own, g);
   else
     for (int i = 0; i < 3; i++) g[i] = own[i];
-  perp_cross(x->n, g, w);
+  perp_cross(contact->n, g, w);
   const double length = sqrt(perp_dot(3, w, w));
   if (!(length > ALONG * sqrt(perp_dot(3, g, g)))) return 1;
   for (int i = 0; i < 3; i++) w[i] /= length;
@@ -65,31 +65,31 @@ double perp_islands_anisotropy(const perp_model *model, const perp_eval *e, cons
  * The last rows of an island, one group for each contact that has any: relative angular velocities
  * along the normal and two tangents, which follow from the normal alone. */
 
-static int islands_rows_couple_directions(const perp_islands *s, const perp_contact *x, int at,
-                                          double d[9])
+static int islands_rows_couple_directions(const perp_islands *islands, const perp_contact *contact,
+                                          int at, double d[9])
 {
   static const double out[3] = { 0, 0, 1 };
   int r = 0;
-  if (s->model->dim == 2) {
+  if (islands->model->dim == 2) {
     memcpy(d, out, sizeof out);
-    return s->contact.rolling[at] > 0;
+    return islands->contact.rolling[at] > 0;
   }
-  if (s->contact.torsion[at] > 0) memcpy(d + 3 * r++, x->n, sizeof x->n);
-  if (s->contact.rolling[at] > 0) {
-    islands_rows_tangents(3, x->n, NULL, d + 3 * r);
+  if (islands->contact.torsion[at] > 0) memcpy(d + 3 * r++, contact->n, sizeof contact->n);
+  if (islands->contact.rolling[at] > 0) {
+    islands_rows_tangents(3, contact->n, NULL, d + 3 * r);
     r += 2;
   }
   return r;
 }
 
-static void islands_rows_couple(const perp_islands *s, const perp_constrained *k,
+static void islands_rows_couple(const perp_islands *islands, const perp_constrained *system,
                                 const perp_island_task *task, int at, const double *v,
                                 double *const J[2], double *b, double *x)
 {
   const perp_contact *contact = &task->contact[at];
-  const int dim = s->model->dim, nvb = s->model->nvb;
+  const int dim = islands->model->dim, nvb = islands->model->nvb;
   double d[9];
-  const int r = islands_rows_couple_directions(s, contact, at, d);
+  const int r = islands_rows_couple_directions(islands, contact, at, d);
   for (int q = 0; q < r; q++) {
     b[q] = 0;
     x[q] = perp_dot(3, d + 3 * q, task->couple + 3 * (size_t)at);
@@ -100,7 +100,7 @@ static void islands_rows_couple(const perp_islands *s, const perp_constrained *k
     const double sign = side == 0 ? -1 : 1, *vb = v + (size_t)nvb * (size_t)body;
     for (int q = 0; q < r; q++) {
       double along[3] = { 1 };
-      if (dim == 3) perp_turn_back(3, k->e->pose[body].R, d + 3 * q, along);
+      if (dim == 3) perp_turn_back(3, system->e->pose[body].R, d + 3 * q, along);
       for (int l = 0; l < nvb; l++) {
         const double c = l < dim ? 0 : sign * along[l - dim];
         J[side][q + l * r] = c;
@@ -110,14 +110,15 @@ static void islands_rows_couple(const perp_islands *s, const perp_constrained *k
   }
 }
 
-void perp_islands_couples_back(const perp_islands *s, const perp_island_task *task, int i)
+void perp_islands_couples_back(const perp_islands *islands, const perp_island_task *task, int i)
 {
-  const island *p = &s->start[i];
-  const double *x = s->row.x + islands_first_row(s, i + 1) - (p[1].couple_rows - p->couple_rows);
+  const island *p = &islands->start[i];
+  const double *x = islands->row.x + islands_first_row(islands, i + 1) -
+                    (p[1].couple_rows - p->couple_rows);
   for (int place = p->first[CONTACTS]; place < p[1].first[CONTACTS]; place++) {
-    const int at = s->contact.order[place];
+    const int at = islands->contact.order[place];
     double d[9], *tau = task->couple + 3 * (size_t)at;
-    const int r = islands_rows_couple_directions(s, &task->contact[at], at, d);
+    const int r = islands_rows_couple_directions(islands, &task->contact[at], at, d);
     tau[0] = tau[1] = tau[2] = 0;
     for (int q = 0; q < r; q++, x++)
       for (int j = 0; j < 3; j++) tau[j] += *x * d[3 * q + j];
@@ -185,11 +186,11 @@ PERP_INLINE void body_rows(int dim, int rows, const perp_pose *pose, const perp_
 
 /* A_ii of the r rows of a joint or a bounded row of an island.  d: S on entry. */
 PERP_INLINE void add_diagonal(const perp_model *model, int dim, int r, const int *bodies,
-                              const perp_blocks *F, int c, double *d)
+                              const perp_blocks *blocks, int c, double *d)
 {
-  for (int q = F->jptr[c]; q < F->jptr[c + 1]; q++) {
-    const perp_inertia *in = &model->inertia[bodies[F->jblk[q]]];
-    const double *J = F->J + F->joff[q];
+  for (int q = blocks->jptr[c]; q < blocks->jptr[c + 1]; q++) {
+    const perp_inertia *in = &model->inertia[bodies[blocks->jblk[q]]];
+    const double *J = blocks->J + blocks->joff[q];
     for (int k = 0; k < r; k++) {
       double line = 0, g[3], y[3];
       for (int l = 0; l < dim; l++) line += J[k + l * r] * J[k + l * r];
@@ -298,43 +299,44 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
 
 /* The same of a contact in space with one row, where no body moves (still): the law and J are all
  * there is, and a frame has no use. */
-PERP_INLINE void fill_still(perp_islands *s, const perp_constrained *k,
-                            const perp_island_task *task, int place, int i, const perp_blocks *F)
+PERP_INLINE void fill_still(perp_islands *islands, const perp_constrained *system,
+                            const perp_island_task *task, int place, int i,
+                            const perp_blocks *blocks)
 {
   static const double none[4] = { 0, 0, 0, 0 };
-  const island *p = &s->start[i];
-  const int at = s->contact.order[place], c = place - p->first[CONTACTS];
-  const size_t row = islands_first_row(s, i) + (size_t)c;
+  const island *p = &islands->start[i];
+  const int at = islands->contact.order[place], c = place - p->first[CONTACTS];
+  const size_t row = islands_first_row(islands, i) + (size_t)c;
   const perp_contact *contact = &task->contact[at];
   const double *n = contact->n;
-  double *J = s->F.J + (F->J - s->F.J) + F->joff[F->jptr[c]];
+  double *J = islands->F.J + (blocks->J - islands->F.J) + blocks->joff[blocks->jptr[c]];
   perp_contact_arms arm;
-  perp_contact_arms_of(3, k->e, contact, &arm);
+  perp_contact_arms_of(3, system->e, contact, &arm);
   perp_contact_terms terms = { .bias = -0.0 };
   task->law(task->user, contact, task->h, none, none, &terms);
-  s->row.b[row] = terms.bias;
-  s->row.x[row] = 0;
-  s->contact.mu[place] = terms.mu;
-  s->contact.drag[2 * place] = s->contact.drag[2 * place + 1] = 0;
-  s->contact.slip[place] = task->slip[at];
-  s->contact.restitution[place] = terms.restitution;
-  s->contact.least[place] = 0;
+  islands->row.b[row] = terms.bias;
+  islands->row.x[row] = 0;
+  islands->contact.mu[place] = terms.mu;
+  islands->contact.drag[2 * place] = islands->contact.drag[2 * place + 1] = 0;
+  islands->contact.slip[place] = task->slip[at];
+  islands->contact.restitution[place] = terms.restitution;
+  islands->contact.least[place] = 0;
   const double line = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
   double soft = terms.softness, diagonal = soft;
   for (int side = 0; side < 2; side++) {
     const int body = contact->body[side];
     if (body < 0) continue;
-    const double sign = side == 0 ? -1 : 1, *W = s->model->inertia[body].Iinv;
+    const double sign = side == 0 ? -1 : 1, *W = islands->model->inertia[body].Iinv;
     double arms[3], g[3], y[3];
     perp_cross(arm.r[side], n, arms);
-    perp_turn_back(3, k->e->pose[body].R, arms, g);
+    perp_turn_back(3, system->e->pose[body].R, arms, g);
     for (int q = 0; q < 3; q++) {
       g[q] *= sign;
       J[q] = sign * n[q];
       J[3 + q] = g[q];
     }
     for (int q = 0; q < 3; q++) y[q] = W[q] * g[0] + W[3 + q] * g[1] + W[6 + q] * g[2];
-    diagonal += line / s->model->inertia[body].mass;
+    diagonal += line / islands->model->inertia[body].mass;
     diagonal += g[0] * y[0] + g[1] * y[1] + g[2] * y[2];
     J += 6;
   }
@@ -343,8 +345,8 @@ PERP_INLINE void fill_still(perp_islands *s, const perp_constrained *k,
     soft += part;
     diagonal += part;
   }
-  s->row.s[row] = soft;
-  s->row.diagonal[row] = diagonal;
+  islands->row.s[row] = soft;
+  islands->row.diagonal[row] = diagonal;
 }
 
 /* The pattern of J of an island while it is written, group by group, and in each body by body. */
@@ -376,24 +378,26 @@ typedef struct rows_out {
 } rows_out;
 
 /* w = J v^ - c + S lambda of a joint of the model, unbounded. */
-static void islands_rows_joint(const perp_islands *s, const perp_constrained *k, int joint,
-                               pattern *w, rows_out *out)
+static void islands_rows_joint(const perp_islands *islands, const perp_constrained *system,
+                               int joint, pattern *w, rows_out *out)
 {
-  const perp_blocks *K = &k->e->blocks;
-  const int first = K->cptr[joint], m = K->cptr[joint + 1] - first, nvb = s->model->nvb;
+  const perp_blocks *blocks = &system->e->blocks;
+  const int first = blocks->cptr[joint], m = blocks->cptr[joint + 1] - first,
+            nvb = islands->model->nvb;
   double *b = out->b + w->rows;
   islands_rows_group(w);
   for (int q = 0; q < m; q++) {
     *out->lo++ = -HUGE_VAL;
     *out->hi++ = HUGE_VAL;
-    b[q] = -k->c[first + q];
-    out->x[w->rows + q] = k->lambda[first + q];
-    out->soft[w->rows + q] = K->s != NULL ? K->s[first + q] : 0;
+    b[q] = -system->c[first + q];
+    out->x[w->rows + q] = system->lambda[first + q];
+    out->soft[w->rows + q] = blocks->s != NULL ? blocks->s[first + q] : 0;
   }
-  for (int q = K->jptr[joint]; q < K->jptr[joint + 1]; q++) {
-    const int body = K->jblk[q];
-    const double *G = K->J + K->joff[q], *v = s->work.v_star + (size_t)nvb * (size_t)body;
-    double *J = out->J + islands_rows_block(w, s->body.local[body], m * nvb);
+  for (int q = blocks->jptr[joint]; q < blocks->jptr[joint + 1]; q++) {
+    const int body = blocks->jblk[q];
+    const double *G = blocks->J + blocks->joff[q],
+                 *v = islands->work.v_star + (size_t)nvb * (size_t)body;
+    double *J = out->J + islands_rows_block(w, islands->body.local[body], m * nvb);
     memcpy(J, G, (size_t)(m * nvb) * sizeof *J);
     for (int l = 0; l < nvb; l++)
       for (int y = 0; y < m; y++) b[y] += G[y + l * m] * v[l];
@@ -401,10 +405,10 @@ static void islands_rows_joint(const perp_islands *s, const perp_constrained *k,
   w->rows += m;
 }
 
-static void islands_rows_bounded(const perp_islands *s, const perp_island_row *row, const double *v,
-                                 pattern *w, rows_out *out)
+static void islands_rows_bounded(const perp_islands *islands, const perp_island_row *row,
+                                 const double *v, pattern *w, rows_out *out)
 {
-  const int nvb = s->model->nvb;
+  const int nvb = islands->model->nvb;
   double *b = out->b + w->rows;
   islands_rows_group(w);
   *out->lo++ = row->lo;
@@ -414,7 +418,7 @@ static void islands_rows_bounded(const perp_islands *s, const perp_island_row *r
   out->soft[w->rows++] = row->soft;
   for (int side = 0; side < 2; side++) {
     if (row->body[side] < 0) continue;
-    double *J = out->J + islands_rows_block(w, s->body.local[row->body[side]], nvb);
+    double *J = out->J + islands_rows_block(w, islands->body.local[row->body[side]], nvb);
     for (int l = 0; l < nvb; l++) {
       J[l] = row->J[side][l];
       *b += J[l] * v[(size_t)nvb * (size_t)row->body[side] + (size_t)l];
@@ -449,68 +453,70 @@ static void islands_rows_couples(perp_islands *s, const perp_constrained *k,
 }
 
 /* The pattern of island i, and its joints, bounded rows and couples. */
-static void islands_rows_lay_out(perp_islands *s, const perp_constrained *k,
+static void islands_rows_lay_out(perp_islands *islands, const perp_constrained *system,
                                  const perp_island_task *task, int i)
 {
-  const perp_model *model = s->model;
-  const island *p = &s->start[i], *next = p + 1;
-  const perp_blocks F = islands_blocks(s, i, true);
-  const int nvb = model->nvb, group = islands_first_group(s, i), first = p->first[BODIES] + i,
-            sub = islands_first_sub(s, i);
-  const size_t row = islands_first_row(s, i), further = islands_first_further(s, i);
-  const int nc = islands_number(s, i, CONTACTS);
-  pattern w = { .cptr = s->F.cptr + group + i,
-                .jptr = s->F.jptr + group + i,
-                .jblk = s->F.jblk + sub,
-                .joff = s->F.joff + sub + i };
-  rows_out out = { .J = s->F.J + (F.J - s->F.J),
-                   .b = s->row.b + row,
-                   .x = s->row.x + row,
-                   .soft = s->row.s + row,
-                   .lo = s->row.lo + further,
-                   .hi = s->row.hi + further };
-  for (int l = 0; l <= F.nb; l++) {
-    s->F.bptr[first + l] = nvb * l;
-    s->F.mptr[first + l] = nvb * nvb * l;
+  const perp_model *model = islands->model;
+  const island *p = &islands->start[i], *next = p + 1;
+  const perp_blocks blocks = islands_blocks(islands, i, true);
+  const int nvb = model->nvb, group = islands_first_group(islands, i), first = p->first[BODIES] + i,
+            sub = islands_first_sub(islands, i);
+  const size_t row = islands_first_row(islands, i), further = islands_first_further(islands, i);
+  const int nc = islands_number(islands, i, CONTACTS);
+  pattern w = { .cptr = islands->F.cptr + group + i,
+                .jptr = islands->F.jptr + group + i,
+                .jblk = islands->F.jblk + sub,
+                .joff = islands->F.joff + sub + i };
+  rows_out out = { .J = islands->F.J + (blocks.J - islands->F.J),
+                   .b = islands->row.b + row,
+                   .x = islands->row.x + row,
+                   .soft = islands->row.s + row,
+                   .lo = islands->row.lo + further,
+                   .hi = islands->row.hi + further };
+  for (int l = 0; l <= blocks.nb; l++) {
+    islands->F.bptr[first + l] = nvb * l;
+    islands->F.mptr[first + l] = nvb * nvb * l;
   }
   for (int place = p->first[CONTACTS]; place < next->first[CONTACTS]; place++) {
-    const int *body = task->contact[s->contact.order[place]].body;
+    const int *body = task->contact[islands->contact.order[place]].body;
     islands_rows_group(&w);
     for (int side = 0; side < 2; side++)
-      if (body[side] >= 0) islands_rows_block(&w, s->body.local[body[side]], s->r * nvb);
-    w.rows += s->r;
+      if (body[side] >= 0)
+        islands_rows_block(&w, islands->body.local[body[side]], islands->r * nvb);
+    w.rows += islands->r;
   }
   for (int j = p->first[JOINTS]; j < next->first[JOINTS]; j++)
-    islands_rows_joint(s, k, s->joints[j], &w, &out);
-  const double *v_free = next->first[JOINTS] > p->first[JOINTS] ? s->work.v_star : k->a;
+    islands_rows_joint(islands, system, islands->joints[j], &w, &out);
+  const double *v_free = next->first[JOINTS] > p->first[JOINTS] ? islands->work.v_star : system->a;
   for (int j = p->first[BOUNDED]; j < next->first[BOUNDED]; j++)
-    islands_rows_bounded(s, &task->row[s->bounded[j]], v_free, &w, &out);
-  if (s->couples) {
-    const int contacts = s->r * nc;
+    islands_rows_bounded(islands, &task->row[islands->bounded[j]], v_free, &w, &out);
+  if (islands->couples) {
+    const int contacts = islands->r * nc;
     for (int q = contacts; q < w.rows; q++) { /* joints and bounded rows are no couples */
-      s->row.of[further + (size_t)(q - contacts)] = -1;
-      s->row.pair[further + (size_t)(q - contacts)] = 0;
+      islands->row.of[further + (size_t)(q - contacts)] = -1;
+      islands->row.pair[further + (size_t)(q - contacts)] = 0;
     }
     for (int c = 0; c < nc; c++)
-      islands_rows_couples(s, k, task, p->first[CONTACTS] + c, c, v_free,
+      islands_rows_couples(islands, system, task, p->first[CONTACTS] + c, c, v_free,
                            further + (size_t)(w.rows - contacts), &w, &out);
   }
   islands_rows_group(&w);
-  for (int g = nc; g < F.nc && !p->eliminate; g++) {
-    double *diagonal = s->row.diagonal + row + F.cptr[g];
-    const int r = F.cptr[g + 1] - F.cptr[g];
-    memcpy(diagonal, out.soft + F.cptr[g], (size_t)r * sizeof *diagonal);
-    add_diagonal(model, model->dim, r, s->body.order + p->first[BODIES], &F, g, diagonal);
+  for (int g = nc; g < blocks.nc && !p->eliminate; g++) {
+    double *diagonal = islands->row.diagonal + row + blocks.cptr[g];
+    const int r = blocks.cptr[g + 1] - blocks.cptr[g];
+    memcpy(diagonal, out.soft + blocks.cptr[g], (size_t)r * sizeof *diagonal);
+    add_diagonal(model, model->dim, r, islands->body.order + p->first[BODIES], &blocks, g,
+                 diagonal);
   }
-  perp_blocks_transpose(F.nb, F.nc, w.jptr, w.jblk, s->F.jgrp + sub, s->F.tptr + first,
-                        s->F.tsub + sub);
+  perp_blocks_transpose(blocks.nb, blocks.nc, w.jptr, w.jblk, islands->F.jgrp + sub,
+                        islands->F.tptr + first, islands->F.tsub + sub);
 }
 
 /* Bodies come in no order: what a contact reads of them is asked for in good time. */
-static void fetch_bodies(const islands_job *job, const perp_contact *x)
+static void fetch_bodies(const islands_job *job, const perp_contact *contact)
 {
   for (int side = 0; side < 2; side++) {
-    const int body = x->body[side];
+    const int body = contact->body[side];
     if (body < 0) continue;
     const char *pose = (const char *)&job->k->e->pose[body];
     const perp_inertia *in = &job->s->model->inertia[body];
@@ -527,51 +533,53 @@ static void fetch_bodies(const islands_job *job, const perp_contact *x)
 PERP_CLONES_OF_FOUR static void fill_share(void *user, int member, int members)
 {
   const islands_job *job = user;
-  perp_islands *s = job->s;
-  const perp_model *model = s->model;
-  const island *all = &s->start[s->n_islands];
+  perp_islands *islands = job->s;
+  const perp_model *model = islands->model;
+  const island *all = &islands->start[islands->n_islands];
   const size_t square = (size_t)model->nvb * (size_t)model->nvb;
   int end = perp_share(all->first[BODIES], member + 1, members);
   for (int l = perp_share(all->first[BODIES], member, members); l < end; l++) {
-    const int body = s->body.order[l], nvb = model->nvb;
-    if (s->body.mass_place[l] == body) continue; /* they are constant */
-    s->body.mass_place[l] = body;
-    s->body.diag[l] = model->masses.diagonal[body];
-    memcpy(s->F.M + square * (size_t)l, model->masses.M + model->pattern.mptr[body],
+    const int body = islands->body.order[l], nvb = model->nvb;
+    if (islands->body.mass_place[l] == body) continue; /* they are constant */
+    islands->body.mass_place[l] = body;
+    islands->body.diag[l] = model->masses.diagonal[body];
+    memcpy(islands->F.M + square * (size_t)l, model->masses.M + model->pattern.mptr[body],
            square * sizeof(double));
-    memcpy(s->F.Minv + square * (size_t)l, model->masses.Minv + model->pattern.mptr[body],
+    memcpy(islands->F.Minv + square * (size_t)l, model->masses.Minv + model->pattern.mptr[body],
            square * sizeof(double));
-    memcpy(s->F.flat + nvb * l, model->masses.flat + nvb * body, (size_t)nvb * sizeof(double));
+    memcpy(islands->F.flat + nvb * l, model->masses.flat + nvb * body,
+           (size_t)nvb * sizeof(double));
   }
   end = perp_share(all->first[CONTACTS], member + 1, members);
-  const bool still = job->task->still && model->dim == 3 && s->r == 1 && s->observer == NULL;
-  perp_blocks F = { 0 };
+  const bool still = job->task->still && model->dim == 3 && islands->r == 1 &&
+                     islands->observer == NULL;
+  perp_blocks blocks = { 0 };
   for (int place = perp_share(all->first[CONTACTS], member, members), last = -1; place < end;
        place++) {
-    const int i = s->body.island_of[s->contact.owner[s->contact.order[place]]];
+    const int i = islands->body.island_of[islands->contact.owner[islands->contact.order[place]]];
     if (place + AHEAD < end)
-      fetch_bodies(job, &job->task->contact[s->contact.order[place + AHEAD]]);
-    if (i != last) F = islands_blocks(s, i, true);
+      fetch_bodies(job, &job->task->contact[islands->contact.order[place + AHEAD]]);
+    if (i != last) blocks = islands_blocks(islands, i, true);
     last = i;
-    if (still && !s->start[i].eliminate)
-      fill_still(s, job->k, job->task, place, i, &F);
-    else if (model->dim == 3 && s->r == 3)
-      fill_sized(s, job->k, job->task, place, i, &F, 3, 3);
-    else if (model->dim == 3 && s->r == 1)
-      fill_sized(s, job->k, job->task, place, i, &F, 3, 1);
+    if (still && !islands->start[i].eliminate)
+      fill_still(islands, job->k, job->task, place, i, &blocks);
+    else if (model->dim == 3 && islands->r == 3)
+      fill_sized(islands, job->k, job->task, place, i, &blocks, 3, 3);
+    else if (model->dim == 3 && islands->r == 1)
+      fill_sized(islands, job->k, job->task, place, i, &blocks, 3, 1);
     else
-      fill_sized(s, job->k, job->task, place, i, &F, model->dim, s->r);
+      fill_sized(islands, job->k, job->task, place, i, &blocks, model->dim, islands->r);
   }
 }
 
-void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
-                       int threads)
+void perp_islands_fill(perp_islands *islands, const perp_constrained *system,
+                       const perp_island_task *task, int threads)
 {
-  islands_job job = { .s = s, .k = k, .task = task };
-  if (s->rows && s->model->m > 0) {
-    perp_blocks_Minv(&k->e->blocks, k->f, s->work.v_star);
-    perp_twists(s->model, k->e, s->work.v_star, s->work.twist_star);
+  islands_job job = { .s = islands, .k = system, .task = task };
+  if (islands->rows && islands->model->m > 0) {
+    perp_blocks_Minv(&system->e->blocks, system->f, islands->work.v_star);
+    perp_twists(islands->model, system->e, islands->work.v_star, islands->work.twist_star);
   }
-  for (int i = 0; i < s->n_islands; i++) islands_rows_lay_out(s, k, task, i);
+  for (int i = 0; i < islands->n_islands; i++) islands_rows_lay_out(islands, system, task, i);
   perp_team(task->n >= TEAM_FILL ? threads : 1, fill_share, &job);
 }

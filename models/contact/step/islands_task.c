@@ -3,7 +3,7 @@
 
 /* ---- relative velocities ---- */
 
-void perp_twist(const perp_model *model, const perp_eval *e, int body, const double *v,
+void perp_twist(const perp_model *model, const perp_eval *eval, int body, const double *v,
                 double *twist)
 {
   const double *vb = v + (size_t)model->nvb * (size_t)body;
@@ -11,35 +11,35 @@ void perp_twist(const perp_model *model, const perp_eval *e, int body, const dou
   t[0] = vb[0], t[1] = vb[1];
   if (model->dim == 3) {
     t[2] = vb[2];
-    perp_turn(3, e->pose[body].R, vb + 3, t + 3);
+    perp_turn(3, eval->pose[body].R, vb + 3, t + 3);
   } else {
     t[2] = t[3] = t[4] = 0;
     t[5] = vb[2];
   }
 }
 
-void perp_twists(const perp_model *model, const perp_eval *e, const double *v, double *twist)
+void perp_twists(const perp_model *model, const perp_eval *eval, const double *v, double *twist)
 {
-  for (int b = 0; b < model->n_bodies; b++) perp_twist(model, e, b, v, twist);
+  for (int b = 0; b < model->n_bodies; b++) perp_twist(model, eval, b, v, twist);
 }
 
-void perp_contact_velocity(int dim, const perp_eval *e, const perp_contact *x, const double *twist,
-                           double u[3])
+void perp_contact_velocity(int dim, const perp_eval *eval, const perp_contact *contact,
+                           const double *twist, double u[3])
 {
   perp_contact_arms at;
   if (dim == 3) /* a constant */
-    perp_contact_arms_of(3, e, x, &at);
+    perp_contact_arms_of(3, eval, contact, &at);
   else
-    perp_contact_arms_of(dim, e, x, &at);
-  perp_contact_relative(x, &at, twist, u);
+    perp_contact_arms_of(dim, eval, contact, &at);
+  perp_contact_relative(contact, &at, twist, u);
 }
 
-double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, double mu,
+double perp_contact_speed(int dim, const perp_eval *eval, const perp_contact *contact, double mu,
                           const double *twist)
 {
   double u[3];
-  perp_contact_velocity(dim, e, x, twist, u);
-  const double normal = perp_dot(3, x->n, u);
+  perp_contact_velocity(dim, eval, contact, twist, u);
+  const double normal = perp_dot(3, contact->n, u);
   if (!(mu > 0)) return normal;
   return normal - mu * sqrt(fmax(0, perp_dot(3, u, u) - normal * normal));
 }

@@ -21,16 +21,16 @@ struct perp_sleep {
   int count;
 };
 
-static void sleep_layout(void *ws, perp_arena *a)
+static void sleep_layout(void *ws, perp_arena *arena)
 {
-  perp_sleep *s = ws;
-  const size_t n = (size_t)s->model->n_bodies;
-  s->asleep = PERP_CARVE(a, unsigned char, n);
-  s->restless = PERP_CARVE(a, unsigned char, n);
-  s->known = PERP_CARVE(a, unsigned char, n);
-  s->island = PERP_CARVE(a, int, n);
-  PERP_DOUBLES(a, n, &s->quiet, &s->least);
-  s->force = PERP_CARVE(a, double, s->model->nv);
+  perp_sleep *sleep = ws;
+  const size_t n = (size_t)sleep->model->n_bodies;
+  sleep->asleep = PERP_CARVE(arena, unsigned char, n);
+  sleep->restless = PERP_CARVE(arena, unsigned char, n);
+  sleep->known = PERP_CARVE(arena, unsigned char, n);
+  sleep->island = PERP_CARVE(arena, int, n);
+  PERP_DOUBLES(arena, n, &sleep->quiet, &sleep->least);
+  sleep->force = PERP_CARVE(arena, double, sleep->model->nv);
 }
 
 perp_status perp_sleep_create(perp_ctx *ctx, const perp_model *model, double time, double velocity,
@@ -40,83 +40,83 @@ perp_status perp_sleep_create(perp_ctx *ctx, const perp_model *model, double tim
   void *ws;
   *out = NULL;
   PERP_TRY(perp_workspace_create(ctx, "sleep", &like, sizeof like, sleep_layout, &ws));
-  perp_sleep *s = ws;
-  memset(s->restless, 0, (size_t)model->n_bodies);
+  perp_sleep *sleep = ws;
+  memset(sleep->restless, 0, (size_t)model->n_bodies);
   for (int i = 0; i < model->n_drives; i++) {
-    if (model->drive[i].a >= 0) s->restless[model->drive[i].a] = 1;
-    if (model->drive[i].b >= 0) s->restless[model->drive[i].b] = 1;
+    if (model->drive[i].a >= 0) sleep->restless[model->drive[i].a] = 1;
+    if (model->drive[i].b >= 0) sleep->restless[model->drive[i].b] = 1;
   }
-  for (int i = 0; i < model->motions.n; i++) s->restless[model->motions.def[i].body] = 1;
+  for (int i = 0; i < model->motions.n; i++) sleep->restless[model->motions.def[i].body] = 1;
   for (int i = 0; model->driven && i < model->n_joints; i++)
     if (perp_joint_plugin_moves(&model->joint_def[i]))
       for (int k = model->pattern.jptr[i]; k < model->pattern.jptr[i + 1]; k++)
-        s->restless[model->pattern.jblk[k]] = 1;
-  perp_sleep_restart(s);
-  *out = s;
+        sleep->restless[model->pattern.jblk[k]] = 1;
+  perp_sleep_restart(sleep);
+  *out = sleep;
   return PERP_OK;
 }
 
-void perp_sleep_destroy(perp_sleep *s)
+void perp_sleep_destroy(perp_sleep *sleep)
 {
-  free(s);
+  free(sleep);
 }
 
-void perp_sleep_restart(perp_sleep *s)
+void perp_sleep_restart(perp_sleep *sleep)
 {
-  s->count = 0;
-  for (int b = 0; b < s->model->n_bodies; b++) {
-    s->asleep[b] = s->known[b] = 0;
-    s->quiet[b] = 0;
+  sleep->count = 0;
+  for (int b = 0; b < sleep->model->n_bodies; b++) {
+    sleep->asleep[b] = sleep->known[b] = 0;
+    sleep->quiet[b] = 0;
   }
 }
 
-const unsigned char *perp_sleep_asleep(const perp_sleep *s)
+const unsigned char *perp_sleep_asleep(const perp_sleep *sleep)
 {
-  return s->asleep;
+  return sleep->asleep;
 }
 
-int perp_sleep_count(const perp_sleep *s)
+int perp_sleep_count(const perp_sleep *sleep)
 {
-  return s->count;
+  return sleep->count;
 }
 
-bool perp_sleep_wake(perp_sleep *s, int body)
+bool perp_sleep_wake(perp_sleep *sleep, int body)
 {
-  if (!s->asleep[body]) return false;
-  const int island = s->island[body];
-  for (int b = 0; b < s->model->n_bodies; b++) {
-    if (!s->asleep[b] || s->island[b] != island) continue;
-    s->asleep[b] = s->known[b] = 0;
-    s->quiet[b] = 0;
-    s->count--;
+  if (!sleep->asleep[body]) return false;
+  const int island = sleep->island[body];
+  for (int b = 0; b < sleep->model->n_bodies; b++) {
+    if (!sleep->asleep[b] || sleep->island[b] != island) continue;
+    sleep->asleep[b] = sleep->known[b] = 0;
+    sleep->quiet[b] = 0;
+    sleep->count--;
   }
   return true;
 }
 
-void perp_sleep_forces(perp_sleep *s, const double *f, double h)
+void perp_sleep_forces(perp_sleep *sleep, const double *f, double h)
 {
-  const int nvb = s->model->nvb;
-  for (int b = 0; b < s->model->n_bodies && s->count > 0; b++) {
-    if (!s->asleep[b]) continue;
+  const int nvb = sleep->model->nvb;
+  for (int b = 0; b < sleep->model->n_bodies && sleep->count > 0; b++) {
+    if (!sleep->asleep[b]) continue;
     const double *now = f + (size_t)nvb * (size_t)b;
-    double *then = s->force + (size_t)nvb * (size_t)b, differ = 0, size = 0;
-    for (int i = 0; i < nvb && s->known[b]; i++) {
+    double *then = sleep->force + (size_t)nvb * (size_t)b, differ = 0, size = 0;
+    for (int i = 0; i < nvb && sleep->known[b]; i++) {
       differ = fmax(differ, fabs(now[i] / h - then[i]));
       size = fmax(size, fabs(then[i]));
     }
     if (differ > SAME * size)
-      perp_sleep_wake(s, b);
-    else if (!s->known[b])
+      perp_sleep_wake(sleep, b);
+    else if (!sleep->known[b])
       for (int i = 0; i < nvb; i++) then[i] = now[i] / h;
-    s->known[b] = s->asleep[b];
+    sleep->known[b] = sleep->asleep[b];
   }
 }
 
-void perp_sleep_still(const perp_sleep *s, double *v)
+void perp_sleep_still(const perp_sleep *sleep, double *v)
 {
-  const int nvb = s->model->nvb;
-  for (int b = 0; b < s->model->n_bodies && s->count > 0; b++)
-    if (s->asleep[b]) memset(v + (size_t)nvb * (size_t)b, 0, (size_t)nvb * sizeof *v);
+  const int nvb = sleep->model->nvb;
+  for (int b = 0; b < sleep->model->n_bodies && sleep->count > 0; b++)
+    if (sleep->asleep[b]) memset(v + (size_t)nvb * (size_t)b, 0, (size_t)nvb * sizeof *v);
 }
 
 void perp_sleep_update(perp_sleep *s, double h, const int *root, double *v)

@@ -10,35 +10,35 @@ extern const perp_stab_desc perp_stab_none;
 
 static const double NARROW = 1e-12; /* of a step: so short is no half of it */
 
-static const char *stepping_method(const perp_stepping *w)
+static const char *stepping_method(const perp_stepping *stepping)
 {
-  return w->symplectic ? "symplectic-euler" : "euler";
+  return stepping->symplectic ? "symplectic-euler" : "euler";
 }
 
 /* ---- life ---- */
 
-void perp_stepping_layout(void *ws, perp_arena *a)
+void perp_stepping_layout(void *ws, perp_arena *arena)
 {
-  perp_stepping *w = ws;
-  const perp_model *model = w->k.model;
+  perp_stepping *stepping = ws;
+  const perp_model *model = stepping->k.model;
   const int n = model->nq + model->nv;
-  perp_constrained_layout(&w->k, model, a);
-  PERP_DOUBLES(a, n, &w->y, &w->y1);
-  w->dq = PERP_CARVE(a, double, model->nq);
-  w->lambda = PERP_CARVE(a, double, model->m);
-  w->parts.lambda = PERP_CARVE(a, double, w->parts.n > 1 ? model->m : 0);
-  w->parts.drive = PERP_CARVE(a, double, w->parts.n > 1 ? model->n_drives : 0);
+  perp_constrained_layout(&stepping->k, model, arena);
+  PERP_DOUBLES(arena, n, &stepping->y, &stepping->y1);
+  stepping->dq = PERP_CARVE(arena, double, model->nq);
+  stepping->lambda = PERP_CARVE(arena, double, model->m);
+  stepping->parts.lambda = PERP_CARVE(arena, double, stepping->parts.n > 1 ? model->m : 0);
+  stepping->parts.drive = PERP_CARVE(arena, double, stepping->parts.n > 1 ? model->n_drives : 0);
 }
 
 void perp_stepping_destroy(void *ws)
 {
-  perp_stepping *w = ws;
-  if (w == NULL) return;
-  perp_ode_destroy(w->ode);
-  perp_contacts_destroy(w->contacts);
-  perp_drives_destroy(w->drives);
-  perp_constrained_destroy(&w->k);
-  free(w);
+  perp_stepping *stepping = ws;
+  if (stepping == NULL) return;
+  perp_ode_destroy(stepping->ode);
+  perp_contacts_destroy(stepping->contacts);
+  perp_drives_destroy(stepping->drives);
+  perp_constrained_destroy(&stepping->k);
+  free(stepping);
 }
 
 /* The step as the error control of the ODE method asks for it: v+ by its mean acceleration. */
@@ -46,10 +46,10 @@ static perp_ode_answer stepping_acceleration(void *user, double t, double h, con
                                              const double *v, bool intermediate, double *qdot,
                                              double *a)
 {
-  perp_stepping *w = user;
+  perp_stepping *stepping = user;
   (void)intermediate;
-  if (!perp_velocity_step_acceleration(w, t, h, q, v, a)) return PERP_ODE_FAILED;
-  if (qdot != NULL) perp_model_qdot(w->k.model, q, v, qdot);
+  if (!perp_velocity_step_acceleration(stepping, t, h, q, v, a)) return PERP_ODE_FAILED;
+  if (qdot != NULL) perp_model_qdot(stepping->k.model, q, v, qdot);
   return PERP_ODE_OK;
 }
 
@@ -64,41 +64,41 @@ static void stepping_retract(void *user, const double *q, const double *dq, doub
 }
 
 /* h: of a part */
-static perp_status stepping_open_time(perp_ctx *ctx, perp_stepping *w, const perp_spec *ode,
+static perp_status stepping_open_time(perp_ctx *ctx, perp_stepping *stepping, const perp_spec *ode,
                                       double h)
 {
-  perp_ode_sys sys = perp_formulation_ode_sys(w);
+  perp_ode_sys sys = perp_formulation_ode_sys(stepping);
   sys.caps |= PERP_ODE_SYS_VELOCITY_LEVEL;
   sys.retract = stepping_retract;
   sys.deriv = stepping_acceleration;
   sys.accept = stepping_accept;
-  w->symplectic = ode->d->caps & PERP_ODE_SYMPLECTIC;
-  w->grid.h = h;
-  return perp_ode_tol(ode) > 0 ? perp_ode_create(ctx, ode, &sys, h, &w->ode)
+  stepping->symplectic = ode->d->caps & PERP_ODE_SYMPLECTIC;
+  stepping->grid.h = h;
+  return perp_ode_tol(ode) > 0 ? perp_ode_create(ctx, ode, &sys, h, &stepping->ode)
                                : perp_ode_check(ctx, ode, &sys, h);
 }
 
-static perp_status stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_parts *parts,
+static perp_status stepping_open(perp_ctx *ctx, perp_stepping *stepping, const perp_parts *parts,
                                  const perp_contact_opts *contact, double h)
 {
-  const perp_model *model = w->k.model;
+  const perp_model *model = stepping->k.model;
   const perp_compliance rigid = { 0 };
-  const bool exact = w->k.coordinates != NULL;
+  const bool exact = stepping->k.coordinates != NULL;
   perp_parts joints = *parts;
   if (exact) joints.stab = (perp_spec){ &perp_stab_none.d, NULL };
-  w->gyro = contact != NULL ? contact->gyro : PERP_GYRO_EXPLICIT;
-  PERP_TRY(perp_constrained_create(ctx, &w->k, model, &joints, !exact));
+  stepping->gyro = contact != NULL ? contact->gyro : PERP_GYRO_EXPLICIT;
+  PERP_TRY(perp_constrained_create(ctx, &stepping->k, model, &joints, !exact));
   if (model->n_shapes > 0) {
-    PERP_TRY(perp_contacts_create(ctx, model, parts, contact, &w->contacts));
-    w->halvings.most = contact->halvings;
+    PERP_TRY(perp_contacts_create(ctx, model, parts, contact, &stepping->contacts));
+    stepping->halvings.most = contact->halvings;
   }
   if (model->n_drives > 0)
-    PERP_TRY(perp_drives_create(ctx, model, parts, contact != NULL ? &contact->compliance : &rigid,
-                                PERP_CONTACT_TOL_DATA,
-                                contact != NULL ? contact->budget : PERP_STEP_BUDGET, &w->drives));
-  if (w->drives != NULL && contact != NULL && contact->servo == PERP_SERVO_SYMPLECTIC)
-    perp_drives_symplectic(w->drives);
-  return stepping_open_time(ctx, w, &parts->ode, h / w->parts.n);
+    PERP_TRY(perp_drives_create(
+        ctx, model, parts, contact != NULL ? &contact->compliance : &rigid, PERP_CONTACT_TOL_DATA,
+        contact != NULL ? contact->budget : PERP_STEP_BUDGET, &stepping->drives));
+  if (stepping->drives != NULL && contact != NULL && contact->servo == PERP_SERVO_SYMPLECTIC)
+    perp_drives_symplectic(stepping->drives);
+  return stepping_open_time(ctx, stepping, &parts->ode, h / stepping->parts.n);
 }
 
 perp_status perp_stepping_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
@@ -124,43 +124,44 @@ perp_status perp_stepping_create(perp_ctx *ctx, const perp_model *model, const p
 perp_status perp_stepping_restart(perp_ctx *ctx, void *ws, double t, const double *q,
                                   const double *v)
 {
-  perp_stepping *w = ws;
-  const perp_model *model = w->k.model;
-  perp_constrained_restart(&w->k);
-  if (w->contacts != NULL) perp_contacts_restart(w->contacts);
-  if (w->drives != NULL) perp_drives_restart(w->drives);
-  w->h = 0;
-  w->halvings.before = w->halvings.now = 0;
-  memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
-  memcpy(w->y1, q, (size_t)model->nq * sizeof *q);
-  PERP_TRY(perp_constrained_check_start(ctx, model, w->y1, v));
-  w->unknown = 0;
+  perp_stepping *stepping = ws;
+  const perp_model *model = stepping->k.model;
+  perp_constrained_restart(&stepping->k);
+  if (stepping->contacts != NULL) perp_contacts_restart(stepping->contacts);
+  if (stepping->drives != NULL) perp_drives_restart(stepping->drives);
+  stepping->h = 0;
+  stepping->halvings.before = stepping->halvings.now = 0;
+  memset(stepping->lambda, 0, (size_t)model->m * sizeof *stepping->lambda);
+  memcpy(stepping->y1, q, (size_t)model->nq * sizeof *q);
+  PERP_TRY(perp_constrained_check_start(ctx, model, stepping->y1, v));
+  stepping->unknown = 0;
   for (int i = 0; i < model->nv && model->m > 0; i++)
-    if (v[i] != 0) w->unknown = w->k.stab->d.caps & PERP_STAB_FEEDBACK ? 2 : 1;
-  return perp_stepping_at(ctx, w, t, w->y1, v);
+    if (v[i] != 0) stepping->unknown = stepping->k.stab->d.caps & PERP_STAB_FEEDBACK ? 2 : 1;
+  return perp_stepping_at(ctx, stepping, t, stepping->y1, v);
 }
 
-perp_status perp_stepping_at(perp_ctx *ctx, perp_stepping *w, double t, const double *q,
+perp_status perp_stepping_at(perp_ctx *ctx, perp_stepping *stepping, double t, const double *q,
                              const double *v)
 {
-  const int nq = w->k.model->nq, nv = w->k.model->nv;
-  w->k.ctx = ctx;
-  w->k.start_h = 0; /* no factor of the start of a step */
-  w->k.factored = NULL;
-  if (w->ode != NULL) return perp_ode_restart(ctx, w->ode, t, q, v);
-  memcpy(w->y, q, (size_t)nq * sizeof *q);
-  memcpy(w->y + nq, v, (size_t)nv * sizeof *v);
-  if (!isfinite(t) || !perp_all_finite(nq + nv, w->y))
+  const int nq = stepping->k.model->nq, nv = stepping->k.model->nv;
+  stepping->k.ctx = ctx;
+  stepping->k.start_h = 0; /* no factor of the start of a step */
+  stepping->k.factored = NULL;
+  if (stepping->ode != NULL) return perp_ode_restart(ctx, stepping->ode, t, q, v);
+  memcpy(stepping->y, q, (size_t)nq * sizeof *q);
+  memcpy(stepping->y + nq, v, (size_t)nv * sizeof *v);
+  if (!isfinite(t) || !perp_all_finite(nq + nv, stepping->y))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial state is not finite (t = %g s)",
-                     stepping_method(w), t);
-  const perp_ode_answer answer = perp_velocity_step_end(w, t, w->y, w->y + nq);
-  if ((answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED) || !perp_all_finite(nq + nv, w->y))
+                     stepping_method(stepping), t);
+  const perp_ode_answer answer = perp_velocity_step_end(stepping, t, stepping->y, stepping->y + nq);
+  if ((answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED) ||
+      !perp_all_finite(nq + nv, stepping->y))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial state is not valid (t = %g s)",
-                     stepping_method(w), t);
-  w->count.changed += answer == PERP_ODE_CHANGED;
-  w->count.restarts++;
-  w->t = t;
-  w->grid = (perp_ode_grid){ .h = w->grid.h, .t_0 = t };
+                     stepping_method(stepping), t);
+  stepping->count.changed += answer == PERP_ODE_CHANGED;
+  stepping->count.restarts++;
+  stepping->t = t;
+  stepping->grid = (perp_ode_grid){ .h = stepping->grid.h, .t_0 = t };
   return PERP_OK;
 }
 
@@ -175,80 +176,83 @@ static void stepping_count(perp_ode_counters *count, double h)
 
 /* A step of the grid towards t_max > t, halved while it ends in penetration (Cline 2002, section
  * 4.1).  Returns PERP_EXACT, or why there is none: the state stays. */
-static perp_reason stepping_fixed(perp_stepping *w, double t_max)
+static perp_reason stepping_fixed(perp_stepping *stepping, double t_max)
 {
-  const int nq = w->k.model->nq, n = nq + w->k.model->nv;
-  perp_ode_grid_step step = perp_ode_grid_next(&w->grid, w->t, t_max);
-  const double enough = fmax(NARROW * step.h, 4 * DBL_EPSILON * fabs(w->t));
+  const int nq = stepping->k.model->nq, n = nq + stepping->k.model->nv;
+  perp_ode_grid_step step = perp_ode_grid_next(&stepping->grid, stepping->t, t_max);
+  const double enough = fmax(NARROW * step.h, 4 * DBL_EPSILON * fabs(stepping->t));
   perp_ode_answer answer;
-  if (!(w->t + step.h > w->t)) return PERP_STEP_TOO_SMALL;
+  if (!(stepping->t + step.h > stepping->t)) return PERP_STEP_TOO_SMALL;
   for (bool halved = false;; halved = true) {
-    memcpy(w->y1, w->y, (size_t)n * sizeof *w->y);
-    answer = perp_velocity_step(w, w->t, step.h, step.t_new, w->y1, w->y1 + nq);
+    memcpy(stepping->y1, stepping->y, (size_t)n * sizeof *stepping->y);
+    answer = perp_velocity_step(stepping, stepping->t, step.h, step.t_new, stepping->y1,
+                                stepping->y1 + nq);
     if (answer != PERP_ODE_INVALID && !(halved && answer == PERP_ODE_FAILED)) break;
     if (!(step.h > enough)) return PERP_INVALID_STATE;
-    step = (perp_ode_grid_step){ .h = 0.5 * step.h, .t_new = w->t + 0.5 * step.h };
-    w->count.rejected++;
+    step = (perp_ode_grid_step){ .h = 0.5 * step.h, .t_new = stepping->t + 0.5 * step.h };
+    stepping->count.rejected++;
   }
   if (answer == PERP_ODE_FAILED) return PERP_SINGULAR;
-  double *y = w->y;
-  w->y = w->y1;
-  w->y1 = y;
-  w->t = step.t_new;
-  w->grid.k += step.whole;
-  w->count.changed += answer == PERP_ODE_CHANGED;
-  if (w->parts.n == 1) stepping_count(&w->count, step.h);
-  PERP_TRACE(w->k.ctx, .method = stepping_method(w),
+  double *y = stepping->y;
+  stepping->y = stepping->y1;
+  stepping->y1 = y;
+  stepping->t = step.t_new;
+  stepping->grid.k += step.whole;
+  stepping->count.changed += answer == PERP_ODE_CHANGED;
+  if (stepping->parts.n == 1) stepping_count(&stepping->count, step.h);
+  PERP_TRACE(stepping->k.ctx, .method = stepping_method(stepping),
              .what = answer == PERP_ODE_CHANGED ? "changed" : "step",
-             .iteration = (int)w->count.steps, .entering = -1, .leaving = -1, .step = step.h,
-             .residual = (double)NAN, .n = n, .x = w->y);
+             .iteration = (int)stepping->count.steps, .entering = -1, .leaving = -1, .step = step.h,
+             .residual = (double)NAN, .n = n, .x = stepping->y);
   return PERP_EXACT;
 }
 
-static double stepping_time(const perp_stepping *w)
+static double stepping_time(const perp_stepping *stepping)
 {
-  return w->ode != NULL ? perp_ode_time(w->ode) : w->t;
+  return stepping->ode != NULL ? perp_ode_time(stepping->ode) : stepping->t;
 }
 
 /* One step, or a part of one. */
-static perp_status stepping_once(perp_ctx *ctx, perp_stepping *w, double t_max,
+static perp_status stepping_once(perp_ctx *ctx, perp_stepping *stepping, double t_max,
                                  perp_step_info *info)
 {
-  perp_constrained *k = &w->k;
-  if (w->ode != NULL) return perp_constrained_step(ctx, k, w->ode, t_max, info);
-  const double start = perp_constrained_clock(k);
-  k->ctx = ctx;
-  k->reason = PERP_EXACT;
-  k->status = PERP_OK;
-  const perp_reason reason = t_max > w->t ? stepping_fixed(w, t_max) : PERP_EXACT;
-  k->spent.step += perp_constrained_clock(k) - start;
-  info->reason = reason < 0 && k->reason >= 0 ? reason : k->reason;
-  k->count.reason = info->reason;
-  info->drift_pos_pre = k->drift;
-  return reason < 0 ? k->status : PERP_OK;
+  perp_constrained *system = &stepping->k;
+  if (stepping->ode != NULL) return perp_constrained_step(ctx, system, stepping->ode, t_max, info);
+  const double start = perp_constrained_clock(system);
+  system->ctx = ctx;
+  system->reason = PERP_EXACT;
+  system->status = PERP_OK;
+  const perp_reason reason = t_max > stepping->t ? stepping_fixed(stepping, t_max) : PERP_EXACT;
+  system->spent.step += perp_constrained_clock(system) - start;
+  info->reason = reason < 0 && system->reason >= 0 ? reason : system->reason;
+  system->count.reason = info->reason;
+  info->drift_pos_pre = system->drift;
+  return reason < 0 ? system->status : PERP_OK;
 }
 
 /* All parts of a step; with several, forces are their means. */
-static perp_status stepping_parts(perp_ctx *ctx, perp_stepping *w, double t_max,
+static perp_status stepping_parts(perp_ctx *ctx, perp_stepping *stepping, double t_max,
                                   perp_step_info *info)
 {
-  const bool parted = w->parts.n > 1;
-  const int m = parted ? w->k.model->m : 0, n_drives = parted ? w->k.model->n_drives : 0;
-  const double start = stepping_time(w);
-  memset(w->parts.lambda, 0, (size_t)m * sizeof *w->parts.lambda);
-  memset(w->parts.drive, 0, (size_t)n_drives * sizeof *w->parts.drive);
-  for (w->parts.now = 0; w->parts.now < w->parts.n; w->parts.now++) {
-    PERP_TRY(stepping_once(ctx, w, t_max, info));
+  const bool parted = stepping->parts.n > 1;
+  const int m = parted ? stepping->k.model->m : 0,
+            n_drives = parted ? stepping->k.model->n_drives : 0;
+  const double start = stepping_time(stepping);
+  memset(stepping->parts.lambda, 0, (size_t)m * sizeof *stepping->parts.lambda);
+  memset(stepping->parts.drive, 0, (size_t)n_drives * sizeof *stepping->parts.drive);
+  for (stepping->parts.now = 0; stepping->parts.now < stepping->parts.n; stepping->parts.now++) {
+    PERP_TRY(stepping_once(ctx, stepping, t_max, info));
     if (info->reason < 0) break;
-    for (int i = 0; i < m; i++) w->parts.lambda[i] += w->h * w->lambda[i];
-    for (int i = 0; i < n_drives; i++) w->parts.drive[i] += w->h * perp_drives_forces(w->drives)[i];
-    if (stepping_time(w) >= t_max) break;
+    for (int i = 0; i < m; i++) stepping->parts.lambda[i] += stepping->h * stepping->lambda[i];
+    for (int i = 0; i < n_drives; i++)
+      stepping->parts.drive[i] += stepping->h * perp_drives_forces(stepping->drives)[i];
+    if (stepping_time(stepping) >= t_max) break;
   }
-  const double h = stepping_time(w) - start;
+  const double h = stepping_time(stepping) - start;
   if (!parted || !(h > 0)) return PERP_OK;
-  for (int i = 0; i < m; i++) w->parts.lambda[i] /= h;
-  for (int i = 0; i < n_drives; i++) w->parts.drive[i] /= h;
-  stepping_count(&w->count, h);
+  for (int i = 0; i < m; i++) stepping->parts.lambda[i] /= h;
+  for (int i = 0; i < n_drives; i++) stepping->parts.drive[i] /= h;
+  stepping_count(&stepping->count, h);
   return PERP_OK;
 }
 
@@ -283,46 +287,46 @@ perp_status perp_stepping_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
 
 void perp_stepping_state(const void *ws, double *t, const double **q, const double **v)
 {
-  const perp_stepping *w = ws;
-  *t = stepping_time(w);
-  *q = w->ode != NULL ? perp_ode_q(w->ode) : w->y;
-  *v = w->ode != NULL ? perp_ode_v(w->ode) : w->y + w->k.model->nq;
+  const perp_stepping *stepping = ws;
+  *t = stepping_time(stepping);
+  *q = stepping->ode != NULL ? perp_ode_q(stepping->ode) : stepping->y;
+  *v = stepping->ode != NULL ? perp_ode_v(stepping->ode) : stepping->y + stepping->k.model->nq;
 }
 
 void perp_stepping_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
-  const perp_stepping *w = ws;
-  if (kkt != NULL) *kkt = w->k.count;
+  const perp_stepping *stepping = ws;
+  if (kkt != NULL) *kkt = stepping->k.count;
   if (ode == NULL) return;
-  *ode = w->ode != NULL ? *perp_ode_count(w->ode) : w->count;
-  if (w->parts.n == 1) return;
-  ode->steps = w->count.steps;
-  ode->h_least = w->count.h_least;
-  ode->h_most = w->count.h_most;
+  *ode = stepping->ode != NULL ? *perp_ode_count(stepping->ode) : stepping->count;
+  if (stepping->parts.n == 1) return;
+  ode->steps = stepping->count.steps;
+  ode->h_least = stepping->count.h_least;
+  ode->h_most = stepping->count.h_most;
 }
 
 void perp_stepping_timing(void *ws, bool on, perp_times *times)
 {
-  perp_stepping *w = ws;
-  perp_constrained_timing(&w->k, on, times);
-  if (w->contacts == NULL || times == NULL) return;
-  times->collision = w->contacts->collision_s;
-  times->lcp = w->contacts->lcp_s;
+  perp_stepping *stepping = ws;
+  perp_constrained_timing(&stepping->k, on, times);
+  if (stepping->contacts == NULL || times == NULL) return;
+  times->collision = stepping->contacts->collision_s;
+  times->lcp = stepping->contacts->lcp_s;
   times->integrate -= times->collision + times->lcp;
 }
 
 const perp_contact_count *perp_stepping_contacts(const void *ws)
 {
-  const perp_stepping *w = ws;
-  if (w->contacts != NULL) return perp_islands_count(w->contacts->islands);
-  return w->drives != NULL ? perp_drives_count(w->drives) : NULL;
+  const perp_stepping *stepping = ws;
+  if (stepping->contacts != NULL) return perp_islands_count(stepping->contacts->islands);
+  return stepping->drives != NULL ? perp_drives_count(stepping->drives) : NULL;
 }
 
 void perp_stepping_observe(void *ws, perp_contact_observer *observer, void *user)
 {
-  perp_stepping *w = ws;
-  if (w->contacts != NULL)
-    perp_islands_observe(w->contacts->islands, observer, user);
-  else if (w->drives != NULL)
-    perp_drives_observe(w->drives, observer, user);
+  perp_stepping *stepping = ws;
+  if (stepping->contacts != NULL)
+    perp_islands_observe(stepping->contacts->islands, observer, user);
+  else if (stepping->drives != NULL)
+    perp_drives_observe(stepping->drives, observer, user);
 }

@@ -21,66 +21,66 @@ struct perp_swept_bounds {
  * size. */
 static const double rest_gap = 1e-6;
 
-static void swept_bounds_layout(void *ws, perp_arena *a)
+static void swept_bounds_layout(void *ws, perp_arena *arena)
 {
-  perp_swept_bounds *s = ws;
-  const size_t nb = (size_t)s->model->n_bodies;
-  s->order = PERP_CARVE(a, int, nb);
-  s->box = PERP_CARVE(a, perp_bounds, nb);
-  s->grow = PERP_CARVE(a, double, nb);
-  s->first = PERP_CARVE(a, int, nb + 1);
-  s->of = PERP_CARVE(a, int, s->model->n_shapes);
-  PERP_INTS(a, nb, &s->clan, &s->tied);
+  perp_swept_bounds *bounds = ws;
+  const size_t nb = (size_t)bounds->model->n_bodies;
+  bounds->order = PERP_CARVE(arena, int, nb);
+  bounds->box = PERP_CARVE(arena, perp_bounds, nb);
+  bounds->grow = PERP_CARVE(arena, double, nb);
+  bounds->first = PERP_CARVE(arena, int, nb + 1);
+  bounds->of = PERP_CARVE(arena, int, bounds->model->n_shapes);
+  PERP_INTS(arena, nb, &bounds->clan, &bounds->tied);
 }
 
 /* ---- life ---- */
 
-static void list_shapes(perp_swept_bounds *s)
+static void list_shapes(perp_swept_bounds *bounds)
 {
-  const perp_model *model = s->model;
+  const perp_model *model = bounds->model;
   const int nb = model->n_bodies;
   /* counting sort: first[b + 1] is the end of the shapes of b, then moves back to their start */
-  for (int b = 0; b <= nb; b++) s->first[b] = 0;
+  for (int b = 0; b <= nb; b++) bounds->first[b] = 0;
   for (int i = 0; i < model->n_shapes; i++)
-    if (model->shape_def[i].body >= 0) s->first[model->shape_def[i].body + 1]++;
-  for (int b = 0; b < nb; b++) s->first[b + 1] += s->first[b];
+    if (model->shape_def[i].body >= 0) bounds->first[model->shape_def[i].body + 1]++;
+  for (int b = 0; b < nb; b++) bounds->first[b + 1] += bounds->first[b];
   for (int i = model->n_shapes - 1; i >= 0; i--) {
     int b = model->shape_def[i].body;
-    if (b >= 0) s->of[--s->first[b + 1]] = i;
+    if (b >= 0) bounds->of[--bounds->first[b + 1]] = i;
   }
-  for (int b = 0; b < nb; b++) s->first[b] = s->first[b + 1];
-  s->first[nb] = 0;
-  for (int i = 0; i < model->n_shapes; i++) s->first[nb] += model->shape_def[i].body >= 0;
-  s->n = 0;
+  for (int b = 0; b < nb; b++) bounds->first[b] = bounds->first[b + 1];
+  bounds->first[nb] = 0;
+  for (int i = 0; i < model->n_shapes; i++) bounds->first[nb] += model->shape_def[i].body >= 0;
+  bounds->n = 0;
   for (int b = 0; b < nb; b++) {
-    s->clan[b] = 0;
-    for (int i = s->first[b]; i < s->first[b + 1]; i++) {
-      int group = model->shape_def[s->of[i]].group;
-      s->clan[b] = i == s->first[b] || s->clan[b] == group ? group : 0;
+    bounds->clan[b] = 0;
+    for (int i = bounds->first[b]; i < bounds->first[b + 1]; i++) {
+      int group = model->shape_def[bounds->of[i]].group;
+      bounds->clan[b] = i == bounds->first[b] || bounds->clan[b] == group ? group : 0;
     }
-    if (s->first[b + 1] > s->first[b]) s->order[s->n++] = b;
+    if (bounds->first[b + 1] > bounds->first[b]) bounds->order[bounds->n++] = b;
   }
 }
 
-double perp_swept_bounds_reach(const perp_swept_bounds *s, int body)
+double perp_swept_bounds_reach(const perp_swept_bounds *bounds, int body)
 {
   double most = 0;
-  for (int i = s->first[body]; i < s->first[body + 1]; i++) {
-    double reach = s->model->shape[s->of[i]].reach;
+  for (int i = bounds->first[body]; i < bounds->first[body + 1]; i++) {
+    double reach = bounds->model->shape[bounds->of[i]].reach;
     if (isfinite(reach)) most = fmax(most, reach);
   }
   return most;
 }
 
-static void swept_bounds_tie(perp_swept_bounds *s, int a, int b)
+static void swept_bounds_tie(perp_swept_bounds *bounds, int a, int b)
 {
-  if (a >= 0 && b >= 0) perp_unite(s->tied, a, b); /* the world connects nothing */
+  if (a >= 0 && b >= 0) perp_unite(bounds->tied, a, b); /* the world connects nothing */
 }
 
-static void swept_bounds_tie_all(perp_swept_bounds *s, int n, const int *body)
+static void swept_bounds_tie_all(perp_swept_bounds *bounds, int n, const int *body)
 {
   for (int i = 1; i < n; i++)
-    for (int k = 0; k < i; k++) swept_bounds_tie(s, body[i], body[k]);
+    for (int k = 0; k < i; k++) swept_bounds_tie(bounds, body[i], body[k]);
 }
 
 perp_status perp_swept_bounds_create(perp_ctx *ctx, const perp_model *model, double margin,
@@ -116,58 +116,59 @@ perp_status perp_swept_bounds_create(perp_ctx *ctx, const perp_model *model, dou
   return PERP_OK;
 }
 
-void perp_swept_bounds_destroy(perp_swept_bounds *s)
+void perp_swept_bounds_destroy(perp_swept_bounds *bounds)
 {
-  free(s);
+  free(bounds);
 }
 
 /* ---- hulls ---- */
 
-void perp_swept_bounds_begin(perp_swept_bounds *s, int body, const double *q_b)
+void perp_swept_bounds_begin(perp_swept_bounds *bounds, int body, const double *q_b)
 {
-  perp_bounds *box = &s->box[body];
+  perp_bounds *box = &bounds->box[body];
   for (int k = 0; k < 3; k++) {
     box->lo[k] = HUGE_VAL;
     box->hi[k] = -HUGE_VAL;
   }
-  perp_swept_bounds_extend(s, body, q_b);
+  perp_swept_bounds_extend(bounds, body, q_b);
 }
 
-void perp_swept_bounds_extend(perp_swept_bounds *s, int body, const double *q_b)
+void perp_swept_bounds_extend(perp_swept_bounds *bounds, int body, const double *q_b)
 {
   perp_pose pose, lifted;
-  perp_bounds *box = &s->box[body], one;
-  if (s->first[body] == s->first[body + 1]) return;
-  perp_pose_of(s->model->dim, q_b, &pose);
-  perp_lift(s->model->dim, &pose, &lifted);
-  for (int i = s->first[body]; i < s->first[body + 1]; i++) {
-    perp_shape_bounds(&s->model->shape[s->of[i]], &lifted, one.lo, one.hi);
+  perp_bounds *box = &bounds->box[body], one;
+  if (bounds->first[body] == bounds->first[body + 1]) return;
+  perp_pose_of(bounds->model->dim, q_b, &pose);
+  perp_lift(bounds->model->dim, &pose, &lifted);
+  for (int i = bounds->first[body]; i < bounds->first[body + 1]; i++) {
+    perp_shape_bounds(&bounds->model->shape[bounds->of[i]], &lifted, one.lo, one.hi);
     for (int k = 0; k < 3; k++) {
-      box->lo[k] = fmin(box->lo[k], one.lo[k] - s->grow[body]);
-      box->hi[k] = fmax(box->hi[k], one.hi[k] + s->grow[body]);
+      box->lo[k] = fmin(box->lo[k], one.lo[k] - bounds->grow[body]);
+      box->hi[k] = fmax(box->hi[k], one.hi[k] + bounds->grow[body]);
     }
   }
 }
 
-void perp_swept_bounds_components(perp_swept_bounds *s, int *root)
+void perp_swept_bounds_components(perp_swept_bounds *bounds, int *root)
 {
-  memcpy(root, s->tied, (size_t)s->model->n_bodies * sizeof *root);
+  memcpy(root, bounds->tied, (size_t)bounds->model->n_bodies * sizeof *root);
   /* insertion: nearly sorted since the last time */
-  for (int i = 1; i < s->n; i++) {
-    int body = s->order[i], k = i;
-    double lo = s->box[body].lo[0];
-    for (; k > 0 && s->box[s->order[k - 1]].lo[0] > lo; k--) s->order[k] = s->order[k - 1];
-    s->order[k] = body;
+  for (int i = 1; i < bounds->n; i++) {
+    int body = bounds->order[i], k = i;
+    double lo = bounds->box[body].lo[0];
+    for (; k > 0 && bounds->box[bounds->order[k - 1]].lo[0] > lo; k--)
+      bounds->order[k] = bounds->order[k - 1];
+    bounds->order[k] = body;
   }
-  for (int i = 0; i < s->n; i++) {
-    const int a = s->order[i];
-    const perp_bounds *p = &s->box[a];
-    for (int k = i + 1; k < s->n && s->box[s->order[k]].lo[0] <= p->hi[0]; k++) {
-      const int b = s->order[k];
+  for (int i = 0; i < bounds->n; i++) {
+    const int a = bounds->order[i];
+    const perp_bounds *p = &bounds->box[a];
+    for (int k = i + 1; k < bounds->n && bounds->box[bounds->order[k]].lo[0] <= p->hi[0]; k++) {
+      const int b = bounds->order[k];
       /* shapes of one group never touch */
-      if (s->clan[a] != 0 && s->clan[a] == s->clan[b]) continue;
-      if (perp_bounds_overlap(p, &s->box[b])) perp_unite(root, a, b);
+      if (bounds->clan[a] != 0 && bounds->clan[a] == bounds->clan[b]) continue;
+      if (perp_bounds_overlap(p, &bounds->box[b])) perp_unite(root, a, b);
     }
   }
-  for (int b = 0; b < s->model->n_bodies; b++) root[b] = perp_root(root, b);
+  for (int b = 0; b < bounds->model->n_bodies; b++) root[b] = perp_root(root, b);
 }

@@ -5,94 +5,96 @@
 
 /* ---- counters ---- */
 
-perp_status perp_switches_restart_from(perp_ctx *ctx, perp_switches *k, void *ws, double t,
+perp_status perp_switches_restart_from(perp_ctx *ctx, perp_switches *switches, void *ws, double t,
                                        const double *q, const double *v)
 {
   perp_stats kkt = { .reason = PERP_EXACT };
-  const perp_contact_count *count = k->form->contacts != NULL ? k->form->contacts(ws) : NULL;
-  if (count != NULL) perp_contact_count_add(&k->before, count);
-  k->form->counters(ws, NULL, &kkt);
-  perp_switches_count_before(k, &kkt);
-  k->kkt_before = kkt;
-  return k->form->restart(ctx, ws, t, q, v);
+  const perp_contact_count *count = switches->form->contacts != NULL ? switches->form->contacts(ws)
+                                                                     : NULL;
+  if (count != NULL) perp_contact_count_add(&switches->before, count);
+  switches->form->counters(ws, NULL, &kkt);
+  perp_switches_count_before(switches, &kkt);
+  switches->kkt_before = kkt;
+  return switches->form->restart(ctx, ws, t, q, v);
 }
 
-void perp_switches_count_before(const perp_switches *k, perp_stats *kkt)
+void perp_switches_count_before(const perp_switches *switches, perp_stats *kkt)
 {
-  const perp_stats *b = &k->kkt_before;
-  kkt->iterations += b->iterations;
-  kkt->factorizations += b->factorizations;
-  kkt->matvecs += b->matvecs;
-  kkt->fallbacks += b->fallbacks;
-  kkt->work += b->work;
+  const perp_stats *stats = &switches->kkt_before;
+  kkt->iterations += stats->iterations;
+  kkt->factorizations += stats->factorizations;
+  kkt->matvecs += stats->matvecs;
+  kkt->fallbacks += stats->fallbacks;
+  kkt->work += stats->work;
 }
 
 /* ---- which joints hold ---- */
 
 /* Are its bodies all disabled, or the world? */
-static bool switches_core_idle(const perp_switches *k, int joint)
+static bool switches_core_idle(const perp_switches *switches, int joint)
 {
   int pair[2], n, held = 0;
-  const int *body = perp_joint_bodies(&k->view.joint_def[joint], pair, &n);
+  const int *body = perp_joint_bodies(&switches->view.joint_def[joint], pair, &n);
   for (int i = 0; i < n; i++) {
-    if (body[i] >= 0 && !k->held[body[i]]) return false;
+    if (body[i] >= 0 && !switches->held[body[i]]) return false;
     held += body[i] >= 0;
   }
   return held > 0;
 }
 
 /* Is it a joint of what has stopped? */
-static bool switches_core_stopped(const perp_switches *k, int joint)
+static bool switches_core_stopped(const perp_switches *switches, int joint)
 {
-  for (int i = 0; i < k->view.stops.n; i++) {
-    const perp_stop_range *of = &k->view.stops.def[i].joints;
-    if (k->stopped[i] && joint >= of->first && joint < of->first + of->n) return true;
+  for (int i = 0; i < switches->view.stops.n; i++) {
+    const perp_stop_range *of = &switches->view.stops.def[i].joints;
+    if (switches->stopped[i] && joint >= of->first && joint < of->first + of->n) return true;
   }
   return false;
 }
 
 /* Rows of the joints that hold, and no others. */
-void perp_switches_rows(perp_switches *k)
+void perp_switches_rows(perp_switches *switches)
 {
-  const perp_model *m = &k->view;
-  memset(k->held, 0, (size_t)m->n_bodies * sizeof *k->held);
-  for (int i = 0; i < m->disabled.n; i++)
-    if (k->phase[i] == SWITCH_HOLDS) k->held[m->disabled.def[i].body] = 1;
-  k->dropped.n = 0;
-  k->dropped.set++;
-  for (int j = 0; j < m->n_joints; j++) {
-    const int i = perp_model_joint_disabled(m, j);
-    const bool ends = m->curve[j] != NULL || m->joint_def[j].strength > 0;
-    const bool drop = switches_core_stopped(k, j) || (ends && k->released[j]) ||
-                      (m->disabled.n > 0 &&
-                       (i >= 0 ? k->phase[i] != SWITCH_HOLDS : switches_core_idle(k, j)));
-    for (int row = m->pattern.cptr[j]; row < m->pattern.cptr[j + 1]; row++) {
-      const perp_row_soft *soft = &m->joint_def[j].row[row - m->pattern.cptr[j]];
-      k->softness[row] = drop ? 1 : m->joint_def[j].softness + soft->softness;
+  const perp_model *model = &switches->view;
+  memset(switches->held, 0, (size_t)model->n_bodies * sizeof *switches->held);
+  for (int i = 0; i < model->disabled.n; i++)
+    if (switches->phase[i] == SWITCH_HOLDS) switches->held[model->disabled.def[i].body] = 1;
+  switches->dropped.n = 0;
+  switches->dropped.set++;
+  for (int j = 0; j < model->n_joints; j++) {
+    const int i = perp_model_joint_disabled(model, j);
+    const bool ends = model->curve[j] != NULL || model->joint_def[j].strength > 0;
+    const bool drop = switches_core_stopped(switches, j) || (ends && switches->released[j]) ||
+                      (model->disabled.n > 0 && (i >= 0 ? switches->phase[i] != SWITCH_HOLDS
+                                                        : switches_core_idle(switches, j)));
+    for (int row = model->pattern.cptr[j]; row < model->pattern.cptr[j + 1]; row++) {
+      const perp_row_soft *soft = &model->joint_def[j].row[row - model->pattern.cptr[j]];
+      switches->softness[row] = drop ? 1 : model->joint_def[j].softness + soft->softness;
       if (!drop) continue;
-      k->drop_joint[k->dropped.n] = j;
-      k->drop_row[k->dropped.n++] = row;
+      switches->drop_joint[switches->dropped.n] = j;
+      switches->drop_row[switches->dropped.n++] = row;
     }
   }
 }
 
 /* The joint of a disabled body holds it where it is at q. */
-void perp_switches_take_hold(perp_switches *k, int i, const double *q)
+void perp_switches_take_hold(perp_switches *switches, int i, const double *q)
 {
-  perp_model *m = &k->view;
-  const int j = perp_disabled_joint(m, i), body = m->disabled.def[i].body;
-  const perp_joint *was = &k->joint[j];
-  perp_joint_def def = m->joint_def[j];
+  perp_model *model = &switches->view;
+  const int j = perp_disabled_joint(model, i), body = model->disabled.def[i].body;
+  const perp_joint *was = &switches->joint[j];
+  perp_joint_def def = model->joint_def[j];
   perp_joint now;
-  memcpy(def.anchor_a, q + m->nqb * body, (size_t)m->dim * sizeof *q);
-  memset(k->rows + (ptrdiff_t)PERP_JOINT_ROWS * i, 0, PERP_JOINT_ROWS * sizeof *k->rows);
-  perp_joint_compile(&def, m->dim, NULL, q + m->nqb * body,
-                     k->rows + (ptrdiff_t)PERP_JOINT_ROWS * i, &now);
+  memcpy(def.anchor_a, q + model->nqb * body, (size_t)model->dim * sizeof *q);
+  memset(switches->rows + (ptrdiff_t)PERP_JOINT_ROWS * i, 0,
+         PERP_JOINT_ROWS * sizeof *switches->rows);
+  perp_joint_compile(&def, model->dim, NULL, q + model->nqb * body,
+                     switches->rows + (ptrdiff_t)PERP_JOINT_ROWS * i, &now);
   now.row = was->row;
   now.ja = was->ja;
   now.jb = was->jb;
   now.sub = was->sub;
-  k->joint[j] = now;
+  switches->joint[j] = now;
 }
 
 /* k->v after the stop of bodies that have just been disabled: M (v+ - v) = J' p, J v+ = 0. */
@@ -127,51 +129,53 @@ perp_status perp_switches_stop(perp_ctx *ctx, perp_switches *k)
   return PERP_OK;
 }
 
-void perp_switches_note(perp_switches *k, perp_release what)
+void perp_switches_note(perp_switches *switches, perp_release what)
 {
-  k->release[k->n++] = what;
+  switches->release[switches->n++] = what;
 }
 
 /* ---- steps ---- */
 
-perp_status perp_switches_again(perp_ctx *ctx, perp_switches *k, void *ws, double t,
+perp_status perp_switches_again(perp_ctx *ctx, perp_switches *switches, void *ws, double t,
                                 perp_step_info *info, double *now, const double **q,
                                 const double **v)
 {
-  PERP_TRY(perp_switches_restart_from(ctx, k, ws, k->t, k->q, k->v));
-  k->form->state(ws, now, q, v);
+  PERP_TRY(perp_switches_restart_from(ctx, switches, ws, switches->t, switches->q, switches->v));
+  switches->form->state(ws, now, q, v);
   while (*now < t) {
     *info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
-    PERP_TRY(k->form->step(ctx, ws, t, info));
-    k->form->state(ws, now, q, v);
+    PERP_TRY(switches->form->step(ctx, ws, t, info));
+    switches->form->state(ws, now, q, v);
     if (info->reason < 0) return PERP_OK;
   }
   return PERP_OK;
 }
 
 /* The state of the formulation is the start of what follows. */
-void perp_switches_begin(perp_switches *k, const void *ws)
+void perp_switches_begin(perp_switches *switches, const void *ws)
 {
   const double *q, *v;
-  k->form->state(ws, &k->t, &q, &v);
-  memcpy(k->q, q, (size_t)k->view.nq * sizeof *q);
-  memcpy(k->v, v, (size_t)k->view.nv * sizeof *v);
+  switches->form->state(ws, &switches->t, &q, &v);
+  memcpy(switches->q, q, (size_t)switches->view.nq * sizeof *q);
+  memcpy(switches->v, v, (size_t)switches->view.nv * sizeof *v);
 }
 
 /* Rows and velocities after something was switched. */
-perp_status perp_switches_go_on(perp_ctx *ctx, perp_switches *k, void *ws, perp_step_info *info)
+perp_status perp_switches_go_on(perp_ctx *ctx, perp_switches *switches, void *ws,
+                                perp_step_info *info)
 {
   const perp_reason reason = info->reason;
   *info = (perp_step_info){ .reason = reason, .drift_pos_pre = (double)NAN };
-  perp_switches_rows(k);
-  PERP_TRY(perp_switches_stop(ctx, k));
-  return perp_switches_restart_from(ctx, k, ws, k->t, k->q, k->v);
+  perp_switches_rows(switches);
+  PERP_TRY(perp_switches_stop(ctx, switches));
+  return perp_switches_restart_from(ctx, switches, ws, switches->t, switches->q, switches->v);
 }
 
-perp_status perp_switches_from_here(perp_ctx *ctx, perp_switches *k, void *ws, perp_step_info *info)
+perp_status perp_switches_from_here(perp_ctx *ctx, perp_switches *switches, void *ws,
+                                    perp_step_info *info)
 {
-  perp_switches_begin(k, ws);
-  return perp_switches_go_on(ctx, k, ws, info);
+  perp_switches_begin(switches, ws);
+  return perp_switches_go_on(ctx, switches, ws, info);
 }
 
 /* ---- joints that break ---- */
@@ -192,16 +196,16 @@ perp_status perp_switches_from_here(perp_ctx *ctx, perp_switches *k, void *ws, p
  * in the steps that come, or at once where they break at the end of a step.  The formulation has to
  * report forces. */
 
-/* The joint whose force is most beyond its threshold, relative to it, at the poses of k->e; its
- * force. */
-static int switches_core_weakest(const perp_switches *k, const double *lambda, double *force)
+/* The joint whose force is most beyond its threshold, relative to it, at the poses of switches->e;
+ * its force. */
+static int switches_core_weakest(const perp_switches *switches, const double *lambda, double *force)
 {
   int joint = -1;
   double most = 1;
-  for (int i = 0; i < k->view.n_joints; i++) {
-    const double strength = k->view.joint_def[i].strength;
-    if (!(strength > 0) || k->released[i]) continue;
-    const double F = perp_model_joint_force(&k->view, &k->e.blocks, i, lambda);
+  for (int i = 0; i < switches->view.n_joints; i++) {
+    const double strength = switches->view.joint_def[i].strength;
+    if (!(strength > 0) || switches->released[i]) continue;
+    const double F = perp_model_joint_force(&switches->view, &switches->e.blocks, i, lambda);
     if (!(F > most * strength)) continue;
     most = F / strength;
     *force = F;
@@ -211,23 +215,24 @@ static int switches_core_weakest(const perp_switches *k, const double *lambda, d
 }
 
 /* The same at t in the step that was made, by its dense output; false: it has none. */
-static bool switches_core_dense(perp_ctx *ctx, perp_switches *k, void *ws, double t, int *joint,
-                                double *force)
+static bool switches_core_dense(perp_ctx *ctx, perp_switches *switches, void *ws, double t,
+                                int *joint, double *force)
 {
-  if (k->form->dense == NULL ||
-      k->form->dense(ctx, ws, t, k->q_dense, k->v_dense, k->lambda_dense) != PERP_OK)
+  if (switches->form->dense == NULL ||
+      switches->form->dense(ctx, ws, t, switches->q_dense, switches->v_dense,
+                            switches->lambda_dense) != PERP_OK)
     return false;
-  for (int i = 0; i < k->view.m; i++)
-    if (!isfinite(k->lambda_dense[i])) return false;
-  perp_eval_at(&k->e, &k->view, t, k->q_dense);
-  *joint = switches_core_weakest(k, k->lambda_dense, force);
+  for (int i = 0; i < switches->view.m; i++)
+    if (!isfinite(switches->lambda_dense[i])) return false;
+  perp_eval_at(&switches->e, &switches->view, t, switches->q_dense);
+  *joint = switches_core_weakest(switches, switches->lambda_dense, force);
   return true;
 }
 
 /* The first time in (0, hi] after the start at which a threshold is passed, to rounding, by
  * bisection: forces of several joints have a kink where the first one changes. */
-static double switches_core_when(perp_ctx *ctx, perp_switches *k, void *ws, double hi, int *joint,
-                                 double *force)
+static double switches_core_when(perp_ctx *ctx, perp_switches *switches, void *ws, double hi,
+                                 int *joint, double *force)
 {
   double lo = 0;
   for (int i = 0; i < PERP_SWITCH_SEARCH; i++) {
@@ -235,7 +240,7 @@ static double switches_core_when(perp_ctx *ctx, perp_switches *k, void *ws, doub
     int first;
     double F;
     if (!(at > lo && at < hi)) break;
-    if (!switches_core_dense(ctx, k, ws, k->t + at, &first, &F)) break;
+    if (!switches_core_dense(ctx, switches, ws, switches->t + at, &first, &F)) break;
     if (first >= 0) {
       hi = at;
       *joint = first;
@@ -247,40 +252,42 @@ static double switches_core_when(perp_ctx *ctx, perp_switches *k, void *ws, doub
   return hi;
 }
 
-static void switches_core_break(perp_switches *k, int joint, double t, double force)
+static void switches_core_break(perp_switches *switches, int joint, double t, double force)
 {
-  k->released[joint] = true;
+  switches->released[joint] = true;
   perp_switches_note(
-      k,
+      switches,
       (perp_release){
           .kind = PERP_RELEASE_BROKE, .joint = joint, .t = t, .s = (double)NAN, .force = force });
 }
 
-perp_status perp_switches_strain(perp_ctx *ctx, perp_switches *k, void *ws, perp_step_info *info)
+perp_status perp_switches_strain(perp_ctx *ctx, perp_switches *switches, void *ws,
+                                 perp_step_info *info)
 {
   double now, force = 0;
   const double *q, *v;
   int joint;
-  k->form->state(ws, &now, &q, &v);
-  if (!(now > k->t)) return PERP_OK;
-  if (switches_core_dense(ctx, k, ws, now, &joint, &force)) {
+  switches->form->state(ws, &now, &q, &v);
+  if (!(now > switches->t)) return PERP_OK;
+  if (switches_core_dense(ctx, switches, ws, now, &joint, &force)) {
     if (joint < 0) return PERP_OK;
-    const double at = switches_core_when(ctx, k, ws, now - k->t, &joint, &force);
-    PERP_TRY(perp_switches_again(ctx, k, ws, k->t + at, info, &now, &q, &v));
+    const double at = switches_core_when(ctx, switches, ws, now - switches->t, &joint, &force);
+    PERP_TRY(perp_switches_again(ctx, switches, ws, switches->t + at, info, &now, &q, &v));
     if (info->reason < 0) return PERP_OK;
-    switches_core_break(k, joint, now, force);
-    return perp_switches_from_here(ctx, k, ws, info);
+    switches_core_break(switches, joint, now, force);
+    return perp_switches_from_here(ctx, switches, ws, info);
   }
   if (info->lambda == NULL) return PERP_OK;
-  const int before = k->n;
-  perp_eval_at(&k->e, &k->view, k->t, k->q);
-  memcpy(k->lambda_told, info->lambda, (size_t)k->view.m * sizeof *k->lambda_told);
-  while ((joint = switches_core_weakest(k, k->lambda_told, &force)) >= 0)
-    switches_core_break(k, joint, now, force);
-  if (k->n == before) return PERP_OK;
+  const int before = switches->n;
+  perp_eval_at(&switches->e, &switches->view, switches->t, switches->q);
+  memcpy(switches->lambda_told, info->lambda,
+         (size_t)switches->view.m * sizeof *switches->lambda_told);
+  while ((joint = switches_core_weakest(switches, switches->lambda_told, &force)) >= 0)
+    switches_core_break(switches, joint, now, force);
+  if (switches->n == before) return PERP_OK;
   const double drift = info->drift_pos_pre;
-  PERP_TRY(perp_switches_from_here(ctx, k, ws, info));
+  PERP_TRY(perp_switches_from_here(ctx, switches, ws, info));
   info->drift_pos_pre = drift;
-  info->lambda = k->lambda_told;
+  info->lambda = switches->lambda_told;
   return PERP_OK;
 }

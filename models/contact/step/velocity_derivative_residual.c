@@ -16,35 +16,36 @@ enum { ALL_FRICTION = -1 };
 /* ---- one contact ---- */
 
 /* g [nv] += scale J_c' y: what an impulse y on b at the contact does to both bodies. */
-void perp_velocity_push(const perp_velocity_stage *s, const perp_contact *x, double scale,
+void perp_velocity_push(const perp_velocity_stage *stage, const perp_contact *contact, double scale,
                         const double y[3], double *g)
 {
-  const perp_model *m = s->d->model;
+  const perp_model *model = stage->d->model;
   perp_contact_arms arm;
-  perp_contact_arms_of(m->dim, &s->eval, x, &arm);
+  perp_contact_arms_of(model->dim, &stage->eval, contact, &arm);
   for (int side = 0; side < 2; side++) {
-    const int body = x->body[side];
+    const int body = contact->body[side];
     if (body < 0) continue;
     const double by = side == 0 ? -scale : scale;
-    double *gb = g + m->nvb * body, tau[3], turned[3];
+    double *gb = g + model->nvb * body, tau[3], turned[3];
     perp_cross(arm.r[side], y, tau);
-    for (int i = 0; i < m->dim; i++) gb[i] += by * y[i];
-    if (m->dim == 2) {
+    for (int i = 0; i < model->dim; i++) gb[i] += by * y[i];
+    if (model->dim == 2) {
       gb[2] += by * tau[2];
       continue;
     }
-    perp_turn_back(3, s->eval.pose[body].R, tau, turned);
+    perp_turn_back(3, stage->eval.pose[body].R, tau, turned);
     for (int i = 0; i < 3; i++) gb[3 + i] += by * turned[i];
   }
 }
 
 /* u [3] at a contact of the velocities x [nv] */
-void perp_velocity_slip(const perp_velocity_stage *s, const perp_contact *x,
+void perp_velocity_slip(const perp_velocity_stage *stage, const perp_contact *x,
                         const double *velocities, double *twist, double u[3])
 {
   for (int side = 0; side < 2; side++)
-    if (x->body[side] >= 0) perp_twist(s->d->model, &s->eval, x->body[side], velocities, twist);
-  perp_contact_velocity(s->d->model->dim, &s->eval, x, twist, u);
+    if (x->body[side] >= 0)
+      perp_twist(stage->d->model, &stage->eval, x->body[side], velocities, twist);
+  perp_contact_velocity(stage->d->model->dim, &stage->eval, x, twist, u);
 }
 
 /* Directions of the tangent plane of n that were t at the start: unit where n is the same. */
@@ -55,19 +56,19 @@ static void derivative_residual_tangent(const double n[3], const double t[3], do
 }
 
 /* The bias of the normal row at the state at hand; un: n . u at the start. */
-double perp_velocity_bias_at(const perp_velocity_stage *s, const perp_velocity_contact *c,
+double perp_velocity_bias_at(const perp_velocity_stage *stage, const perp_velocity_contact *c,
                              const perp_contact *x, double un)
 {
-  const perp_contacts *all = s->w->contacts;
+  const perp_contacts *all = stage->w->contacts;
   switch (c->bias) {
   case PERP_VELOCITY_GAP:
-    return x->gap / s->h;
+    return x->gap / stage->h;
   case PERP_VELOCITY_RESTITUTION:
     return c->at.e * un;
   case PERP_VELOCITY_SPRING:
     return c->alpha * x->gap;
   case PERP_VELOCITY_FEEDBACK:
-    return -all->stab->contact(all->stab_ws, PERP_LEVEL_VELOCITY, s->h, x->gap, 0);
+    return -all->stab->contact(all->stab_ws, PERP_LEVEL_VELOCITY, stage->h, x->gap, 0);
   case PERP_VELOCITY_ZERO:
     break;
   }
@@ -102,15 +103,15 @@ static double derivative_residual_friction(const perp_velocity_stage *s, int j,
 
 /* ---- geometry ---- */
 
-static const perp_contact *derivative_residual_same(const perp_velocity_contact *c,
+static const perp_contact *derivative_residual_same(const perp_velocity_contact *contact,
                                                     const perp_contact *found, int n, double near)
 {
   double at[3], best = near;
   const perp_contact *same = NULL;
-  perp_contact_middle(&c->at, at);
+  perp_contact_middle(&contact->at, at);
   for (int i = 0; i < n; i++) {
     double p[3], off = 0;
-    if (found[i].id == c->at.id) return &found[i];
+    if (found[i].id == contact->at.id) return &found[i];
     perp_contact_middle(&found[i], p);
     for (int k = 0; k < 3; k++) off += (p[k] - at[k]) * (p[k] - at[k]);
     if (!(sqrt(off) < best)) continue;
@@ -120,58 +121,59 @@ static const perp_contact *derivative_residual_same(const perp_velocity_contact 
   return same;
 }
 
-void perp_velocity_geometry(perp_velocity_stage *s, int j)
+void perp_velocity_geometry(perp_velocity_stage *stage, int j)
 {
-  const perp_contacts *all = s->w->contacts;
-  const perp_pose *pose = s->eval.pose;
-  const double reach = fmax(all->detect.margin, 0) + all->o.tolerance + REACH * s->d->length;
+  const perp_contacts *all = stage->w->contacts;
+  const perp_pose *pose = stage->eval.pose;
+  const double reach = fmax(all->detect.margin, 0) + all->o.tolerance + REACH * stage->d->length;
   perp_contact found[PERP_MANIFOLD_MAX];
   int n = 0;
-  for (int i = 0; i < s->n_contacts; i++) {
-    const perp_velocity_contact *c = &s->contact[i];
+  for (int i = 0; i < stage->n_contacts; i++) {
+    const perp_velocity_contact *c = &stage->contact[i];
     const perp_contact *x = &c->at;
-    if (i == 0 || perp_contact_pair(x->id) != perp_contact_pair(s->contact[i - 1].at.id)) {
+    if (i == 0 || perp_contact_pair(x->id) != perp_contact_pair(stage->contact[i - 1].at.id)) {
       const int a = perp_contact_shape_a(x->id), b = perp_contact_shape_b(x->id);
-      n = perp_collide(s->d->model, a, &pose[s->d->model->shape_def[a].body], b,
-                       &pose[s->d->model->shape_def[b].body], reach, found);
+      n = perp_collide(stage->d->model, a, &pose[stage->d->model->shape_def[a].body], b,
+                       &pose[stage->d->model->shape_def[b].body], reach, found);
     }
-    const perp_contact *same = derivative_residual_same(c, found, n, NEAR * s->d->length);
-    s->now[i] = same != NULL ? *same : *x;
-    if (same != NULL) s->now[i].gap -= all->o.tolerance;
-    s->features[j] |= same == NULL;
+    const perp_contact *same = derivative_residual_same(c, found, n, NEAR * stage->d->length);
+    stage->now[i] = same != NULL ? *same : *x;
+    if (same != NULL) stage->now[i].gap -= all->o.tolerance;
+    stage->features[j] |= same == NULL;
   }
 }
 
 /* ---- residuals ---- */
 
 /* u_t / |u_t| to first order in its change, as slow sliding turns far within a difference. */
-static void derivative_residual_direction(const perp_velocity_contact *c, const double slide[3],
-                                          double out[3])
+static void derivative_residual_direction(const perp_velocity_contact *contact,
+                                          const double slide[3], double out[3])
 {
   double unit[3], change[3];
   for (int k = 0; k < 3; k++) {
-    unit[k] = c->slide[k] / c->speed;
-    change[k] = (slide[k] - c->slide[k]) / c->speed;
+    unit[k] = contact->slide[k] / contact->speed;
+    change[k] = (slide[k] - contact->slide[k]) / contact->speed;
   }
   const double along = perp_dot(3, unit, change);
   for (int k = 0; k < 3; k++) out[k] = unit[k] + change[k] - along * unit[k];
 }
 
-static void derivative_residual_contact(perp_velocity_stage *s, int i, int j, double eps,
+static void derivative_residual_contact(perp_velocity_stage *stage, int i, int j, double eps,
                                         const double *v, double *r1, double *r3)
 {
-  const perp_velocity_contact *c = &s->contact[i];
-  const perp_contact *x = &s->now[i];
+  const perp_velocity_contact *c = &stage->contact[i];
+  const perp_contact *x = &stage->now[i];
   double u[3], before[3] = { 0 }, t[3], slide[3], against[3] = { 0 }, *r = r3 + c->row;
-  perp_velocity_push(s, x, -1, c->P, r1);
-  perp_velocity_slip(s, x, s->x, s->twist, u);
-  if (c->bias == PERP_VELOCITY_RESTITUTION) perp_velocity_slip(s, x, v, s->twist_before, before);
+  perp_velocity_push(stage, x, -1, c->P, r1);
+  perp_velocity_slip(stage, x, stage->x, stage->twist, u);
+  if (c->bias == PERP_VELOCITY_RESTITUTION)
+    perp_velocity_slip(stage, x, v, stage->twist_before, before);
   const double un = perp_dot(3, x->n, u), pn = perp_dot(3, x->n, c->P);
-  r[0] = un + c->soft * pn + perp_velocity_bias_at(s, c, x, perp_dot(3, x->n, before));
-  const double mu = c->mu + eps * derivative_residual_friction(s, j, c);
+  r[0] = un + c->soft * pn + perp_velocity_bias_at(stage, c, x, perp_dot(3, x->n, before));
+  const double mu = c->mu + eps * derivative_residual_friction(stage, j, c);
   for (int k = 0; k < 3; k++) slide[k] = u[k] - un * x->n[k];
   if (c->friction == PERP_VELOCITY_SLIDES) derivative_residual_direction(c, slide, against);
-  for (int k = 1; k < s->d->model->dim; k++) {
+  for (int k = 1; k < stage->d->model->dim; k++) {
     derivative_residual_tangent(x->n, c->t[k - 1], t);
     r[k] = c->friction == PERP_VELOCITY_STICKS
                ? perp_dot(3, t, u)
@@ -180,29 +182,30 @@ static void derivative_residual_contact(perp_velocity_stage *s, int i, int j, do
 }
 
 /* J of the row of a drive at eval, and its bias. */
-double perp_velocity_drive_at(perp_velocity_stage *s, const perp_velocity_drive *c,
+double perp_velocity_drive_at(perp_velocity_stage *stage, const perp_velocity_drive *drive,
                               const perp_model *model, const double *v, perp_island_row *row)
 {
-  const int i = c->drive;
+  const int i = drive->drive;
   const perp_drive_def *def = &model->drive_def[i];
   *row = (perp_island_row){ .body = { model->drive[i].a, model->drive[i].b } };
-  const double x = perp_drive_row(model, &s->eval, i, row->J[0], row->J[1]);
+  const double x = perp_drive_row(model, &stage->eval, i, row->J[0], row->J[1]);
   for (int side = 0; side < 2; side++)
-    for (int k = 0; k < model->nvb; k++) row->J[side][k] *= c->sign;
-  if (c->side == DRIVES_MOTOR) {
+    for (int k = 0; k < model->nvb; k++) row->J[side][k] *= drive->sign;
+  if (drive->side == DRIVES_MOTOR) {
     const double k = def->stiffness, damping = def->damping;
     double velocity;
-    const double error = perp_drive_error(model, &s->eval, i, x, s->t + s->h, &velocity);
+    const double error = perp_drive_error(model, &stage->eval, i, x, stage->t + stage->h,
+                                          &velocity);
     if (!(k > 0 || damping > 0)) return -velocity;
     return (k * error - damping * velocity) /
-           (s->w->drives->symplectic ? damping : s->h * k + damping);
+           (stage->w->drives->symplectic ? damping : stage->h * k + damping);
   }
-  const double gap = c->side == DRIVES_LOWER ? x - def->lower : def->upper - x;
-  switch (c->bias) {
+  const double gap = drive->side == DRIVES_LOWER ? x - def->lower : def->upper - x;
+  switch (drive->bias) {
   case PERP_VELOCITY_GAP:
-    return gap / s->h;
+    return gap / stage->h;
   case PERP_VELOCITY_FEEDBACK:
-    return DRIVES_GIVE_BACK * gap / s->h;
+    return DRIVES_GIVE_BACK * gap / stage->h;
   case PERP_VELOCITY_RESTITUTION:
     return def->restitution * perp_island_row_product(model, row, v);
   default:
@@ -210,41 +213,42 @@ double perp_velocity_drive_at(perp_velocity_stage *s, const perp_velocity_drive 
   }
 }
 
-void perp_velocity_rows_residual(perp_velocity_stage *s, const perp_model *model, int j, double eps,
-                                 const double *v, double *r1, double *r3, double *r4)
+void perp_velocity_rows_residual(perp_velocity_stage *stage, const perp_model *model, int j,
+                                 double eps, const double *v, double *r1, double *r3, double *r4)
 {
   perp_island_row row;
   double u[3], before[3] = { 0 };
-  for (int i = 0; i < s->n_contacts; i++)
-    if (s->contact[i].row >= 0) derivative_residual_contact(s, i, j, eps, v, r1, r3);
-  for (int i = 0; i < s->n_drives; i++) {
-    const perp_velocity_drive *c = &s->drive[i];
-    const double bias = perp_velocity_drive_at(s, c, model, v, &row);
-    perp_island_row_apply(model, &row, -c->lambda, r1);
-    if (c->row >= 0)
-      r3[c->row] = perp_island_row_product(model, &row, s->x) + c->soft * c->lambda + bias;
+  for (int i = 0; i < stage->n_contacts; i++)
+    if (stage->contact[i].row >= 0) derivative_residual_contact(stage, i, j, eps, v, r1, r3);
+  for (int i = 0; i < stage->n_drives; i++) {
+    const perp_velocity_drive *drive = &stage->drive[i];
+    const double bias = perp_velocity_drive_at(stage, drive, model, v, &row);
+    perp_island_row_apply(model, &row, -drive->lambda, r1);
+    if (drive->row >= 0)
+      r3[drive->row] = perp_island_row_product(model, &row, stage->x) +
+                       drive->soft * drive->lambda + bias;
   }
-  for (int i = 0; i < s->n_margins; i++) {
-    const perp_velocity_margin *at = &s->margin[i];
+  for (int i = 0; i < stage->n_margins; i++) {
+    const perp_velocity_margin *at = &stage->margin[i];
     if (at->drive >= 0) {
-      const perp_velocity_drive *c = &s->drive[at->drive];
+      const perp_velocity_drive *drive = &stage->drive[at->drive];
       if (at->row.cause != PERP_GRADIENT_TOUCHES) continue;
-      const double bias = perp_velocity_drive_at(s, c, model, v, &row);
-      r4[i] = perp_island_row_product(model, &row, s->x) + bias;
+      const double bias = perp_velocity_drive_at(stage, drive, model, v, &row);
+      r4[i] = perp_island_row_product(model, &row, stage->x) + bias;
       continue;
     }
-    const perp_velocity_contact *c = &s->contact[at->contact];
-    const perp_contact *x = &s->now[at->contact];
+    const perp_velocity_contact *c = &stage->contact[at->contact];
+    const perp_contact *x = &stage->now[at->contact];
     if (at->row.cause == PERP_GRADIENT_AT_GAP) r4[i] = x->gap;
     if (at->row.cause == PERP_GRADIENT_TOUCHES) {
-      perp_velocity_slip(s, x, s->x, s->twist, u);
+      perp_velocity_slip(stage, x, stage->x, stage->twist, u);
       if (c->bias == PERP_VELOCITY_RESTITUTION)
-        perp_velocity_slip(s, x, v, s->twist_before, before);
-      r4[i] = perp_dot(3, x->n, u) + perp_velocity_bias_at(s, c, x, perp_dot(3, x->n, before));
+        perp_velocity_slip(stage, x, v, stage->twist_before, before);
+      r4[i] = perp_dot(3, x->n, u) + perp_velocity_bias_at(stage, c, x, perp_dot(3, x->n, before));
     }
     if (at->row.cause != PERP_GRADIENT_STICKS) continue;
     const double pn = perp_dot(3, x->n, c->P), all = perp_dot(3, c->P, c->P);
-    r4[i] = (c->mu + eps * derivative_residual_friction(s, j, c)) * pn -
+    r4[i] = (c->mu + eps * derivative_residual_friction(stage, j, c)) * pn -
             sqrt(fmax(all - pn * pn, 0));
   }
 }

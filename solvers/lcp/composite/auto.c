@@ -102,10 +102,10 @@ static perp_status auto_add(perp_ctx *ctx, struct ws *work, const char *text)
 {
   if (work->n_slots == MOST) return PERP_OK;
   for (int half = 0; half < 2; half++) {
-    struct slot *s = &work->slots[work->n_slots + half * MOST];
-    PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, text, &s->spec));
-    snprintf(s->text, sizeof s->text, "%s", text);
-    s->scaled = half == 1;
+    struct slot *slot = &work->slots[work->n_slots + half * MOST];
+    PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, text, &slot->spec));
+    snprintf(slot->text, sizeof slot->text, "%s", text);
+    slot->scaled = half == 1;
   }
   if (strcmp(work->slots[work->n_slots].spec.d->name, "auto") == 0)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
@@ -182,180 +182,182 @@ struct search {
 };
 
 /* can the solver of slot k be asked at all */
-static bool auto_applies(const struct search *f, int k)
+static bool auto_applies(const struct search *work, int k)
 {
-  const struct slot *s = &f->w->slots[k];
-  unsigned caps = s->spec.d->caps;
-  bool forms = s->scaled || !(caps & (f->p->C != NULL ? PERP_LCP_SPARSE : PERP_LCP_FACTORED));
-  if (perp_lcp_needs(f->p) & ~caps) return false;
-  return !(forms && f->p->n > DENSE_LIMIT);
+  const struct slot *slot = &work->w->slots[k];
+  unsigned caps = slot->spec.d->caps;
+  bool forms = slot->scaled || !(caps & (work->p->C != NULL ? PERP_LCP_SPARSE : PERP_LCP_FACTORED));
+  if (perp_lcp_needs(work->p) & ~caps) return false;
+  return !(forms && work->p->n > DENSE_LIMIT);
 }
 
 /* Of a judged answer, as perp_lcp_merit: at most the tolerance when both rules hold. */
-static double auto_merit(const struct search *f, const perp_stats *inner)
+static double auto_merit(const struct search *work, const perp_stats *inner)
 {
-  const double tol_data = f->p->tol_data, data = inner->data * (f->tol / tol_data);
+  const double tol_data = work->p->tol_data, data = inner->data * (work->tol / tol_data);
   return tol_data > 0 && !(data <= inner->residual) ? data : inner->residual;
 }
 
 /* The solver of a slot, for problems of this size. */
-static perp_status open_solver(struct search *f, struct slot *s)
+static perp_status open_solver(struct search *seek, struct slot *slot)
 {
-  struct ws *work = f->w;
-  int n = f->p->n, nv = f->p->F != NULL ? f->p->F->nv : 0;
-  if (s->s != NULL && s->max_n >= n && s->max_nv >= nv) return PERP_OK;
-  perp_lcp_destroy(s->s);
-  free(s->x);
-  s->s = NULL;
-  s->x = NULL;
+  struct ws *work = seek->w;
+  int n = seek->p->n, nv = seek->p->F != NULL ? seek->p->F->nv : 0;
+  if (slot->s != NULL && slot->max_n >= n && slot->max_nv >= nv) return PERP_OK;
+  perp_lcp_destroy(slot->s);
+  free(slot->x);
+  slot->s = NULL;
+  slot->x = NULL;
   /* room to grow: the next problem of a simulation is a little larger */
   int room = n < work->max_n / 2 ? 2 * n : work->max_n;
-  s->max_n = n <= 64 && room > n ? room : n;
-  s->max_nv = nv;
-  s->x = malloc(((size_t)s->max_n + 1) * sizeof *s->x);
-  if (s->x == NULL)
-    return PERP_FAIL(f->ctx, PERP_ERR_NOMEM, "auto: no memory for %d rows", s->max_n);
-  PERP_TRY(perp_lcp_create(f->ctx, &s->spec, s->max_n, s->max_nv, &s->s));
-  return s->scaled ? perp_lcp_equilibrate(f->ctx, s->s, true) : PERP_OK;
+  slot->max_n = n <= 64 && room > n ? room : n;
+  slot->max_nv = nv;
+  slot->x = malloc(((size_t)slot->max_n + 1) * sizeof *slot->x);
+  if (slot->x == NULL)
+    return PERP_FAIL(seek->ctx, PERP_ERR_NOMEM, "auto: no memory for %d rows", slot->max_n);
+  PERP_TRY(perp_lcp_create(seek->ctx, &slot->spec, slot->max_n, slot->max_nv, &slot->s));
+  return slot->scaled ? perp_lcp_equilibrate(seek->ctx, slot->s, true) : PERP_OK;
 }
 
 /* The certificate that the solver of s left is kept where it says more than the one before. */
-static void keep_claim(struct search *f, const struct slot *s, perp_reason reason)
+static void keep_claim(struct search *work, const struct slot *s, perp_reason reason)
 {
   const double *proof = perp_lcp_certificate(s->s);
   bool infeasible = reason == PERP_INFEASIBLE;
   bool ray = reason == PERP_RAY, within = reason == PERP_NONE_WITHIN;
-  if (proof != NULL && (infeasible || f->ray == PERP_RUNNING || (within && f->ray == PERP_RAY))) {
-    if (f->certificate != NULL) memcpy(f->certificate, proof, (size_t)f->p->n * sizeof *proof);
-    if (ray || within) f->ray = reason;
+  if (proof != NULL &&
+      (infeasible || work->ray == PERP_RUNNING || (within && work->ray == PERP_RAY))) {
+    if (work->certificate != NULL)
+      memcpy(work->certificate, proof, (size_t)work->p->n * sizeof *proof);
+    if (ray || within) work->ray = reason;
   }
-  if (infeasible) f->ray = PERP_INFEASIBLE;
-  if (ray || within) f->claims++;
-  f->over = f->over || infeasible;
+  if (infeasible) work->ray = PERP_INFEASIBLE;
+  if (ray || within) work->claims++;
+  work->over = work->over || infeasible;
 }
 
 /* The solver of s from x to the tolerance; first, with part > 0, to that part of it. */
-static perp_status auto_solve_part(struct search *f, struct slot *s, const perp_lcp *lcp,
+static perp_status auto_solve_part(struct search *work, struct slot *s, const perp_lcp *lcp,
                                    double part, double *x, perp_stats *inner)
 {
   if (part > 0) {
-    PERP_TRY(perp_lcp_solve(f->ctx, s->s, lcp, part * f->tol, x, NULL, NULL, inner));
-    if (inner->reason == PERP_CONVERGED || !(auto_merit(f, inner) <= f->tol)) return PERP_OK;
+    PERP_TRY(perp_lcp_solve(work->ctx, s->s, lcp, part * work->tol, x, NULL, NULL, inner));
+    if (inner->reason == PERP_CONVERGED || !(auto_merit(work, inner) <= work->tol)) return PERP_OK;
   }
-  return perp_lcp_solve(f->ctx, s->s, lcp, f->tol, x, NULL, NULL, inner);
+  return perp_lcp_solve(work->ctx, s->s, lcp, work->tol, x, NULL, NULL, inner);
 }
 
 /* One attempt with the work `limit` (HUGE_VAL: what is left of the budget); *inner: what came of
  * it. */
-static perp_status auto_attempt(struct search *f, int k, double limit, double part,
+static perp_status auto_attempt(struct search *seek, int k, double limit, double part,
                                 perp_stats *inner)
 {
-  struct ws *work = f->w;
-  struct slot *s = &work->slots[k];
-  perp_lcp lcp = *f->p;
+  struct ws *work = seek->w;
+  struct slot *slot = &work->slots[k];
+  perp_lcp lcp = *seek->p;
   size_t bytes = (size_t)lcp.n * sizeof *work->x;
-  const char *name = s->spec.d->name;
-  if (work->o.attempts > 0 && f->attempts == work->o.attempts) f->over = true;
-  if (f->stats->work >= f->budget) f->over = f->spent = true;
-  if (f->over) return PERP_OK;
-  PERP_TRY(open_solver(f, s));
-  bool goes_on = s->had > 0 && s->spec.d->caps & PERP_LCP_ITERATIVE;
-  memcpy(work->x, goes_on ? s->x : work->guess, bytes);
-  lcp.work = fmin(limit, f->budget - f->stats->work);
+  const char *name = slot->spec.d->name;
+  if (work->o.attempts > 0 && seek->attempts == work->o.attempts) seek->over = true;
+  if (seek->stats->work >= seek->budget) seek->over = seek->spent = true;
+  if (seek->over) return PERP_OK;
+  PERP_TRY(open_solver(seek, slot));
+  bool goes_on = slot->had > 0 && slot->spec.d->caps & PERP_LCP_ITERATIVE;
+  memcpy(work->x, goes_on ? slot->x : work->guess, bytes);
+  lcp.work = fmin(limit, seek->budget - seek->stats->work);
   if (lcp.work == HUGE_VAL) lcp.work = 0;
-  lcp.brief = lcp.brief || (f->claims >= CLAIMS && limit < HUGE_VAL);
-  PERP_TRACE(f->ctx, .method = name, .what = s->scaled ? "try equilibrated" : "try",
-             .iteration = f->attempts, .entering = -1, .leaving = -1, .residual = f->rel,
+  lcp.brief = lcp.brief || (seek->claims >= CLAIMS && limit < HUGE_VAL);
+  PERP_TRACE(seek->ctx, .method = name, .what = slot->scaled ? "try equilibrated" : "try",
+             .iteration = seek->attempts, .entering = -1, .leaving = -1, .residual = seek->rel,
              .n = lcp.n);
-  const perp_status status = auto_solve_part(f, s, &lcp, part, work->x, inner);
+  const perp_status status = auto_solve_part(seek, slot, &lcp, part, work->x, inner);
   if (status == PERP_ERR_NOMEM || status == PERP_ERR_INTERNAL) return status;
-  s->had = limit;
-  s->done = true;
+  slot->had = limit;
+  slot->done = true;
   if (status != PERP_OK)
     return PERP_OK; /* a solver that refuses the problem is no failure of ours */
-  f->attempts++;
-  f->stats->work += inner->work;
-  f->stats->matvecs += inner->matvecs;
-  f->stats->factorizations += inner->factorizations;
+  seek->attempts++;
+  seek->stats->work += inner->work;
+  seek->stats->matvecs += inner->matvecs;
+  seek->stats->factorizations += inner->factorizations;
   bool solved = inner->reason == PERP_CONVERGED;
-  s->done = !perp_lcp_spent(&lcp, inner->work);
-  if (!s->done) memcpy(s->x, work->x, bytes);
-  PERP_TRACE(f->ctx, .method = name, .what = solved ? "accepted" : "refused",
-             .iteration = f->attempts, .entering = -1, .leaving = -1, .residual = inner->residual,
-             .n = lcp.n, .x = work->x);
-  if (!solved && inner->reason != PERP_UNSUITED) f->stats->fallbacks++;
-  const double merit = auto_merit(f, inner);
-  if (merit < f->least || solved) {
-    f->least = merit;
-    f->rel = inner->residual;
-    f->stats->iterations = inner->iterations;
-    f->stats->by = inner->by != NULL ? inner->by : name;
+  slot->done = !perp_lcp_spent(&lcp, inner->work);
+  if (!slot->done) memcpy(slot->x, work->x, bytes);
+  PERP_TRACE(seek->ctx, .method = name, .what = solved ? "accepted" : "refused",
+             .iteration = seek->attempts, .entering = -1, .leaving = -1,
+             .residual = inner->residual, .n = lcp.n, .x = work->x);
+  if (!solved && inner->reason != PERP_UNSUITED) seek->stats->fallbacks++;
+  const double merit = auto_merit(seek, inner);
+  if (merit < seek->least || solved) {
+    seek->least = merit;
+    seek->rel = inner->residual;
+    seek->stats->iterations = inner->iterations;
+    seek->stats->by = inner->by != NULL ? inner->by : name;
     memcpy(work->best, work->x, bytes);
     if (!solved && inner->reason < 0 && inner->reason != PERP_UNSUITED)
-      f->stats->reason = inner->reason;
+      seek->stats->reason = inner->reason;
   }
-  keep_claim(f, s, inner->reason);
-  if (solved) f->stats->reason = PERP_CONVERGED;
-  f->over = f->over || solved;
+  keep_claim(seek, slot, inner->reason);
+  if (solved) seek->stats->reason = PERP_CONVERGED;
+  seek->over = seek->over || solved;
   return PERP_OK;
 }
 
 /* An attempt with more work than any before.  Where the digits gained so far promise an end within
  * `longer` times the work of the last part it goes on at once, as long as it gains some. */
-static perp_status auto_ask(struct search *f, int k, double limit, double longer, double part)
+static perp_status auto_ask(struct search *seek, int k, double limit, double longer, double part)
 {
-  struct slot *s = &f->w->slots[k];
-  if (f->over || !auto_applies(f, k) || s->done || limit <= s->had) return PERP_OK;
+  struct slot *slot = &seek->w->slots[k];
+  if (seek->over || !auto_applies(seek, k) || slot->done || limit <= slot->had) return PERP_OK;
   /* too little to form A and read it */
-  if (f->p->F != NULL && (s->scaled || !(s->spec.d->caps & PERP_LCP_FACTORED)) &&
-      limit < 2.0 * f->p->n * f->p->n)
+  if (seek->p->F != NULL && (slot->scaled || !(slot->spec.d->caps & PERP_LCP_FACTORED)) &&
+      limit < 2.0 * seek->p->n * seek->p->n)
     return PERP_OK;
   perp_stats inner = { .reason = PERP_RUNNING };
-  PERP_TRY(auto_attempt(f, k, limit, part, &inner));
+  PERP_TRY(auto_attempt(seek, k, limit, part, &inner));
   double before = 0, work = 0;
-  for (int more = 0; more < MORE && !f->over && !s->done; more++) {
-    const double way = log(auto_merit(f, &inner)) / log(f->tol);
+  for (int more = 0; more < MORE && !seek->over && !slot->done; more++) {
+    const double way = log(auto_merit(seek, &inner)) / log(seek->tol);
     work += inner.work;
     if (!(way > before && way * longer > 1 && way < 1)) return PERP_OK;
     before = way;
-    PERP_TRY(auto_attempt(f, k, 1.5 * work * (1 / way - 1), part, &inner));
+    PERP_TRY(auto_attempt(seek, k, 1.5 * work * (1 / way - 1), part, &inner));
   }
   return PERP_OK;
 }
 
-static double auto_limit_of(const struct search *f, const perp_auto_stage *stage)
+static double auto_limit_of(const struct search *work, const perp_auto_stage *stage)
 {
-  return f->product * (stage->products + stage->per_row * f->p->n);
+  return work->product * (stage->products + stage->per_row * work->p->n);
 }
 
 /* One round over the list; *left: some solver was stopped by its limit. */
-static perp_status list_round(struct search *f, const perp_auto_stage *list, int offset,
+static perp_status list_round(struct search *work, const perp_auto_stage *list, int offset,
                               double times, bool *left)
 {
   *left = false;
-  for (int i = 0; list[i].name != NULL && !f->over; i++) {
-    int k = auto_slot_of(f->w, list[i].name);
+  for (int i = 0; list[i].name != NULL && !work->over; i++) {
+    int k = auto_slot_of(work->w, list[i].name);
     if (k < 0) continue;
-    PERP_TRY(
-        auto_ask(f, k + offset, times * auto_limit_of(f, &list[i]), list[i].longer, list[i].part));
-    *left = *left || (auto_applies(f, k + offset) && !f->w->slots[k + offset].done);
+    PERP_TRY(auto_ask(work, k + offset, times * auto_limit_of(work, &list[i]), list[i].longer,
+                      list[i].part));
+    *left = *left || (auto_applies(work, k + offset) && !work->w->slots[k + offset].done);
   }
   return PERP_OK;
 }
 
 /* Every registered solver once, those that run through all bases and those of others last. */
-static perp_status all_round(struct search *f, double limit, bool late, bool *left)
+static perp_status all_round(struct search *seek, double limit, bool late, bool *left)
 {
-  struct ws *work = f->w;
+  struct ws *work = seek->w;
   *left = false;
   for (int group = 0; group < 3; group++)
-    for (int k = 0; k < work->n_slots && !f->over; k++) {
+    for (int k = 0; k < work->n_slots && !seek->over; k++) {
       const perp_desc *desc = work->slots[k].spec.d;
       bool exhaustive = strcmp(desc->name, "enumerate") == 0, peer = desc->caps & PERP_LCP_PEER;
       if ((peer ? 2 : exhaustive ? 1 : 0) != group) continue;
       /* all bases are run through once and to the end, which shows where there is no solution */
-      PERP_TRY(auto_ask(f, k, exhaustive && late ? HUGE_VAL : limit, 0, 0));
-      *left = *left || (auto_applies(f, k) && !work->slots[k].done);
+      PERP_TRY(auto_ask(seek, k, exhaustive && late ? HUGE_VAL : limit, 0, 0));
+      *left = *left || (auto_applies(seek, k) && !work->slots[k].done);
     }
   return PERP_OK;
 }
@@ -368,37 +370,37 @@ static void auto_forget(struct ws *work)
   }
 }
 
-static perp_status search_all(struct search *f, const perp_auto_structure *s)
+static perp_status search_all(struct search *seek, const perp_auto_structure *structure)
 {
-  struct ws *work = f->w;
-  const perp_auto_stage *first, *list = perp_auto_choose(s, &first);
+  struct ws *work = seek->w;
+  const perp_auto_stage *first, *list = perp_auto_choose(structure, &first);
   bool left = true;
   double limit = 0, times = 1;
   if (work->n_chain > 0) {
     perp_stats inner;
-    for (int k = 0; k < work->n_chain && !f->over; k++)
-      if (auto_applies(f, work->chain[k]))
-        PERP_TRY(auto_attempt(f, work->chain[k], HUGE_VAL, 0, &inner));
+    for (int k = 0; k < work->n_chain && !seek->over; k++)
+      if (auto_applies(seek, work->chain[k]))
+        PERP_TRY(auto_attempt(seek, work->chain[k], HUGE_VAL, 0, &inner));
     return PERP_OK;
   }
-  for (int i = 0; list[i].name != NULL; i++) limit = fmax(limit, auto_limit_of(f, &list[i]));
-  if (first != NULL) PERP_TRY(list_round(f, first, 0, 1, &left));
-  PERP_TRY(list_round(f, list, 0, 1, &left));
-  if (s->guess && !f->over) { /* which may lead astray */
+  for (int i = 0; list[i].name != NULL; i++) limit = fmax(limit, auto_limit_of(seek, &list[i]));
+  if (first != NULL) PERP_TRY(list_round(seek, first, 0, 1, &left));
+  PERP_TRY(list_round(seek, list, 0, 1, &left));
+  if (structure->guess && !seek->over) { /* which may lead astray */
     auto_forget(work);
-    memset(work->guess, 0, (size_t)f->p->n * sizeof *work->guess);
-    PERP_TRY(list_round(f, list, 0, 1, &left));
+    memset(work->guess, 0, (size_t)seek->p->n * sizeof *work->guess);
+    PERP_TRY(list_round(seek, list, 0, 1, &left));
   }
   /* the others get what those of the list have had: something of a kind that the list does not know
    * may be easy */
-  for (int round = 0; round < ROUNDS && left && !f->over; round++, times *= GROWTH) {
+  for (int round = 0; round < ROUNDS && left && !seek->over; round++, times *= GROWTH) {
     bool others, scaled;
-    PERP_TRY(all_round(f, times * limit, round >= 2, &others));
-    PERP_TRY(list_round(f, list, 0, GROWTH * times, &left));
-    if (round == 0) PERP_TRY(list_round(f, list, MOST, 1, &scaled));
+    PERP_TRY(all_round(seek, times * limit, round >= 2, &others));
+    PERP_TRY(list_round(seek, list, 0, GROWTH * times, &left));
+    if (round == 0) PERP_TRY(list_round(seek, list, MOST, 1, &scaled));
     left = left || others;
   }
-  return f->over ? PERP_OK : list_round(f, list, MOST, times, &left);
+  return seek->over ? PERP_OK : list_round(seek, list, MOST, times, &left);
 }
 
 static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
@@ -411,17 +413,17 @@ static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, doub
     return PERP_FAIL(ctx, PERP_ERR_DIM,
                      "auto: n = %d, but the solver was created for at most %d rows", n,
                      work->max_n);
-  struct search f = { .ctx = ctx,
-                      .w = work,
-                      .p = lcp,
-                      .certificate = certificate,
-                      .stats = stats,
-                      .rel = HUGE_VAL,
-                      .least = HUGE_VAL,
-                      .budget = HUGE_VAL };
-  if (work->o.budget > 0) f.budget = perp_lcp_afford(lcp, work->o.budget);
-  if (lcp->work > 0) f.budget = fmin(f.budget, lcp->work);
-  f.tol = work->o.tol > 0 ? work->o.tol : lcp->tol > 0 ? lcp->tol : 1e-8;
+  struct search seek = { .ctx = ctx,
+                         .w = work,
+                         .p = lcp,
+                         .certificate = certificate,
+                         .stats = stats,
+                         .rel = HUGE_VAL,
+                         .least = HUGE_VAL,
+                         .budget = HUGE_VAL };
+  if (work->o.budget > 0) seek.budget = perp_lcp_afford(lcp, work->o.budget);
+  if (lcp->work > 0) seek.budget = fmin(seek.budget, lcp->work);
+  seek.tol = work->o.tol > 0 ? work->o.tol : lcp->tol > 0 ? lcp->tol : 1e-8;
   perp_no_certificate(lcp, certificate);
   memcpy(work->guess, lambda, bytes);
   memcpy(work->best, lambda, bytes);
@@ -429,20 +431,20 @@ static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, doub
   stats->reason = n == 0 ? PERP_CONVERGED : PERP_STALLED;
   if (n == 0) return PERP_OK;
 
-  perp_auto_structure s = perp_auto_look(lcp);
-  for (int i = 0; i < n && !s.guess; i++) s.guess = lambda[i] != 0;
-  stats->work = f.product = s.numbers;
-  perp_status status = search_all(&f, &s);
+  perp_auto_structure structure = perp_auto_look(lcp);
+  for (int i = 0; i < n && !structure.guess; i++) structure.guess = lambda[i] != 0;
+  stats->work = seek.product = structure.numbers;
+  perp_status status = search_all(&seek, &structure);
   memcpy(lambda, work->best, bytes);
   if (status != PERP_OK) return status;
-  if (f.spent) {
+  if (seek.spent) {
     stats->reason = PERP_MAX_ITER;
     PERP_FAIL(ctx, PERP_OK,
               "auto: no solution after %.3g multiplications in %d attempts, budget %.3g: raise the "
               "option budget",
-              stats->work, f.attempts, f.budget);
+              stats->work, seek.attempts, seek.budget);
   }
-  if (stats->reason != PERP_CONVERGED && f.ray != PERP_RUNNING) stats->reason = f.ray;
+  if (stats->reason != PERP_CONVERGED && seek.ray != PERP_RUNNING) stats->reason = seek.ray;
   return PERP_OK;
 }
 

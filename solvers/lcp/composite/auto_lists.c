@@ -8,7 +8,7 @@ enum { ONE = 5, FEW = 24, FEW_SPARSE = 60, SMALL = 96, SPARSE_SHARE = 4, TINY = 
 
 /* Do all contacts with cones that have to be stopped have the same to be stopped, and the same mu?
  */
-static void auto_loads(const perp_lcp *lcp, perp_auto_structure *s)
+static void auto_loads(const perp_lcp *lcp, perp_auto_structure *structure)
 {
   double load[4] = { 0 }, size = 0, differ = 0;
   bool any = false;
@@ -16,7 +16,7 @@ static void auto_loads(const perp_lcp *lcp, perp_auto_structure *s)
     if (!lcp->cone[i]) continue;
     const double own[4] = { lcp->b[lcp->fric_of[i]], lcp->b[i], lcp->b[i + 1], lcp->mu[i] };
     if (own[0] == 0 && own[1] == 0 && own[2] == 0) continue;
-    s->sheared = s->sheared || own[1] != 0 || own[2] != 0;
+    structure->sheared = structure->sheared || own[1] != 0 || own[2] != 0;
     for (int k = 0; k < 4; k++) {
       if (!any) load[k] = own[k];
       if (k < 3) size = fmax(size, fabs(own[k]));
@@ -24,51 +24,54 @@ static void auto_loads(const perp_lcp *lcp, perp_auto_structure *s)
     }
     any = true;
   }
-  s->alike = any && differ <= 1e-6 * fmin(size, 1);
+  structure->alike = any && differ <= 1e-6 * fmin(size, 1);
 }
 
 perp_auto_structure perp_auto_look(const perp_lcp *lcp)
 {
-  perp_auto_structure s = { .n = lcp->n, .needs = perp_lcp_needs(lcp), .factored = lcp->F != NULL };
-  s.numbers = perp_lcp_product_work(lcp);
-  s.symmetric = s.nonnegative = true;
-  if (s.factored) return s;
-  s.symmetric = perp_lcp_asymmetry(lcp) <= 1e-12;
+  perp_auto_structure structure = { .n = lcp->n,
+                                    .needs = perp_lcp_needs(lcp),
+                                    .factored = lcp->F != NULL };
+  structure.numbers = perp_lcp_product_work(lcp);
+  structure.symmetric = structure.nonnegative = true;
+  if (structure.factored) return structure;
+  structure.symmetric = perp_lcp_asymmetry(lcp) <= 1e-12;
   bool all_zero = lcp->n > 1, negative = true;
   for (int i = 0; i < lcp->n; i++) {
     double a = perp_lcp_entry(lcp, i, i);
-    if (a < 0) s.nonnegative = false;
-    if (a == 0) s.zero = true;
+    if (a < 0) structure.nonnegative = false;
+    if (a == 0) structure.zero = true;
     if (a != 0) all_zero = false;
     negative = negative && lcp->b[i] < 0;
   }
-  s.mostly_zeros = lcp->C != NULL && s.needs & PERP_LCP_CONE;
-  if (s.needs & PERP_LCP_CONE) auto_loads(lcp, &s);
-  if (lcp->A != NULL && s.needs & PERP_LCP_CONE && s.n >= PERP_SPARSE_ROWS) {
-    const size_t n = (size_t)s.n;
+  structure.mostly_zeros = lcp->C != NULL && structure.needs & PERP_LCP_CONE;
+  if (structure.needs & PERP_LCP_CONE) auto_loads(lcp, &structure);
+  if (lcp->A != NULL && structure.needs & PERP_LCP_CONE && structure.n >= PERP_SPARSE_ROWS) {
+    const size_t n = (size_t)structure.n;
     size_t numbers = 0;
     for (size_t j = 0; j < n; j++)
       for (size_t i = 0; i < n; i++) numbers += lcp->A[i + j * (size_t)lcp->lda] != 0;
-    s.mostly_zeros = perp_lcp_mostly_zeros(s.n, (double)numbers);
-    if (s.mostly_zeros) s.numbers = (double)numbers;
+    structure.mostly_zeros = perp_lcp_mostly_zeros(structure.n, (double)numbers);
+    if (structure.mostly_zeros) structure.numbers = (double)numbers;
   }
-  s.bimatrix = all_zero && negative && s.needs == 0;
-  s.compressed = lcp->C != NULL;
-  if (s.needs & (PERP_LCP_CONE | PERP_LCP_FRICTION)) return s;
-  s.falling = true;
+  structure.bimatrix = all_zero && negative && structure.needs == 0;
+  structure.compressed = lcp->C != NULL;
+  if (structure.needs & (PERP_LCP_CONE | PERP_LCP_FRICTION)) return structure;
+  structure.falling = true;
   size_t numbers = 0;
-  for (int j = 0; j < s.n; j++) {
+  for (int j = 0; j < structure.n; j++) {
     const int first = lcp->C != NULL ? lcp->C->start[j] : 0,
-              end = lcp->C != NULL ? lcp->C->start[j + 1] : s.n;
+              end = lcp->C != NULL ? lcp->C->start[j + 1] : structure.n;
     for (int k = first; k < end; k++) {
       const int i = lcp->C != NULL ? lcp->C->row[k] : k;
       const double a = lcp->C != NULL ? lcp->C->value[k] : lcp->A[i + (size_t)j * (size_t)lcp->lda];
       numbers += a != 0;
-      s.falling = s.falling && (i == j || a <= 0);
+      structure.falling = structure.falling && (i == j || a <= 0);
     }
   }
-  s.sparse = (s.n <= TINY && !s.symmetric) || (double)numbers * SPARSE_SHARE <= (double)s.n * s.n;
-  return s;
+  structure.sparse = (structure.n <= TINY && !structure.symmetric) ||
+                     (double)numbers * SPARSE_SHARE <= (double)structure.n * structure.n;
+  return structure;
 }
 
 enum { STAGES = 19 };
@@ -282,27 +285,31 @@ static const perp_auto_stage sparse_cones[STAGES] = { { "prox", 400, 0, 0, 0 },
                                                       { "aclm", 9000, 0, 0, 0 },
                                                       { NULL, 0, 0, 0, 0 } };
 
-const perp_auto_stage *perp_auto_choose(const perp_auto_structure *s, const perp_auto_stage **first)
+const perp_auto_stage *perp_auto_choose(const perp_auto_structure *structure,
+                                        const perp_auto_stage **first)
 {
   *first = NULL;
-  if (s->needs & PERP_LCP_CONE) {
-    if (s->n <= ONE) return one_cone;
-    if (s->n > FEW && s->mostly_zeros) return sparse_cones;
-    if (!s->guess && !s->factored && s->n <= SMALL) {
-      if (s->alike) return alike_cones + (s->sheared || s->n > FEW);
-      *first = first_cones[s->n < 16 ? 0 : s->n < 40 ? 1 : 2];
+  if (structure->needs & PERP_LCP_CONE) {
+    if (structure->n <= ONE) return one_cone;
+    if (structure->n > FEW && structure->mostly_zeros) return sparse_cones;
+    if (!structure->guess && !structure->factored && structure->n <= SMALL) {
+      if (structure->alike) return alike_cones + (structure->sheared || structure->n > FEW);
+      *first = first_cones[structure->n < 16 ? 0 : structure->n < 40 ? 1 : 2];
       return cold_cones;
     }
-    return (s->n <= FEW ? few_cones : s->factored ? factored_cones : cones) + !s->guess;
+    return (structure->n <= FEW   ? few_cones
+            : structure->factored ? factored_cones
+                                  : cones) +
+           !structure->guess;
   }
-  if (s->factored) return s->n <= FEW_SPARSE ? few_sparse : sparse;
-  if (s->needs & PERP_LCP_FRICTION) return boxes;
-  if (s->bimatrix) return games;
-  if (s->nonnegative && !s->zero) {
-    if ((s->sparse || s->compressed) && s->falling) return grids;
-    if (s->compressed) return compressed;
-    if (s->sparse) return s->symmetric ? few_symmetric : few_general;
+  if (structure->factored) return structure->n <= FEW_SPARSE ? few_sparse : sparse;
+  if (structure->needs & PERP_LCP_FRICTION) return boxes;
+  if (structure->bimatrix) return games;
+  if (structure->nonnegative && !structure->zero) {
+    if ((structure->sparse || structure->compressed) && structure->falling) return grids;
+    if (structure->compressed) return compressed;
+    if (structure->sparse) return structure->symmetric ? few_symmetric : few_general;
   }
-  if (s->symmetric && s->nonnegative) return symmetric;
-  return s->zero ? complementary : general;
+  if (structure->symmetric && structure->nonnegative) return symmetric;
+  return structure->zero ? complementary : general;
 }

@@ -207,22 +207,22 @@ static bool rescue_done(const struct ws *work, int n, const perp_stats *inner, c
   return true;
 }
 
-static perp_status rescue_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status rescue_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                 double *certificate, perp_stats *stats)
 {
   struct ws *work = ws;
-  const int n = p->n;
+  const int n = lcp->n;
   const size_t size = (size_t)n * sizeof *lambda;
-  const double tol = p->tol > 0 ? p->tol : 1e-8;
+  const double tol = lcp->tol > 0 ? lcp->tol : 1e-8;
   perp_stats inner;
   if (n > work->max_n)
     return PERP_FAIL(ctx, PERP_ERR_DIM,
                      "rescue: n = %d, but the solver was created for at most %d rows", n,
                      work->max_n);
-  perp_no_certificate(p, certificate);
-  PERP_TRY(rescue_arrays(ctx, work, p->F != NULL ? p->F->nv : 0));
+  perp_no_certificate(lcp, certificate);
+  PERP_TRY(rescue_arrays(ctx, work, lcp->F != NULL ? lcp->F->nv : 0));
   memcpy(work->x, lambda, size);
-  PERP_TRY(rescue_attempt(ctx, work, &work->of, p, tol, work->of.spec.d->name, stats, &inner));
+  PERP_TRY(rescue_attempt(ctx, work, &work->of, lcp, tol, work->of.spec.d->name, stats, &inner));
   const char *by = inner.by != NULL ? inner.by : work->of.spec.d->name;
   if (rescue_done(work, n, &inner, by, lambda, stats)) return PERP_OK;
   stats->reason = inner.reason;
@@ -230,12 +230,12 @@ static perp_status rescue_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doub
   if (certificate != NULL && proof != NULL) memcpy(certificate, proof, size);
   if (inner.reason == PERP_INFEASIBLE && proof == NULL) stats->reason = PERP_STALLED;
 
-  perp_lcp_scales(p, work->a, work->scratch);
-  perp_lcp_candidate now = rescue_judge(work, p);
+  perp_lcp_scales(lcp, work->a, work->scratch);
+  perp_lcp_candidate now = rescue_judge(work, lcp);
   memcpy(work->best, work->x, size);
   stats->by = by;
   memcpy(work->x, lambda, size);
-  perp_lcp_candidate best = rescue_judge(work, p);
+  perp_lcp_candidate best = rescue_judge(work, lcp);
   if (perp_lcp_better(now, best, work->o.thrown)) {
     best = now;
   } else {
@@ -244,17 +244,17 @@ static perp_status rescue_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doub
   }
   for (int soft = 0; soft < 2; soft++) {
     perp_blocks blocks;
-    perp_lcp q = *p;
+    perp_lcp q = *lcp;
     if (soft && best.rating <= PERP_USABLE && best.gain <= work->o.thrown) break;
-    if (soft) PERP_TRY(rescue_soften(ctx, work, p, &blocks, &q));
-    if (p->work > 0) q.work = fmax(p->work - stats->work, 1);
+    if (soft) PERP_TRY(rescue_soften(ctx, work, lcp, &blocks, &q));
+    if (lcp->work > 0) q.work = fmax(lcp->work - stats->work, 1);
     memcpy(work->x, best.gain <= work->o.thrown ? work->best : work->none, size);
     const char *what = soft ? "softened" : "sweeps";
     PERP_TRY(rescue_attempt(ctx, work, &work->sweeps, &q, tol, what, stats, &inner));
     if (!soft && rescue_done(work, n, &inner, what, lambda, stats)) return PERP_OK;
     perp_lcp_candidate limit = best;
     if (soft) limit.rating *= WORSE;
-    now = rescue_judge(work, p);
+    now = rescue_judge(work, lcp);
     if (!perp_lcp_better(now, limit, work->o.thrown)) continue;
     best = now;
     memcpy(work->best, work->x, size);

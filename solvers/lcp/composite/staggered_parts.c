@@ -190,28 +190,28 @@ static perp_status stagger_solve(perp_ctx *ctx, const perp_stagger *stagger,
 
 /* Part k of a Stewart-Trinkle problem (0: N, 1: T).  tol is relative to the whole, what its solver
  * is asked for to the part, whose b is another. */
-static perp_status stagger_stewart(perp_ctx *ctx, perp_stagger *stagger, const perp_lcp *p, int k,
+static perp_status stagger_stewart(perp_ctx *ctx, perp_stagger *stagger, const perp_lcp *lcp, int k,
                                    double tol, double *lambda, perp_stats *stats, bool *good)
 {
   const perp_rows *rows = &stagger->rows;
-  const int n = p->n, m = k ? n - stagger->first : stagger->first;
+  const int n = lcp->n, m = k ? n - stagger->first : stagger->first;
   const int *row = stagger->index + (k ? stagger->first : 0);
   if (m == 0) return PERP_OK;
   double size = rows->bnorm, part = 0, data = 0, part_data = 0;
   for (int i = 0; i < n; i++) {
     stagger->y[i] = stagger->second[i] == k ? 0 : lambda[i];
     size = fmax(size, fabs(lambda[i]));
-    data = fmax(data, fabs(p->b[i]) * (p->unit != NULL ? p->unit[i] : 1));
+    data = fmax(data, fabs(lcp->b[i]) * (lcp->unit != NULL ? lcp->unit[i] : 1));
   }
   perp_rows_A(&stagger->rows, stagger->y, stagger->b);
   stats->matvecs++;
   for (int i = 0; i < m; i++) { /* ascending, so that the places read are not yet overwritten */
     const int r = row[i];
-    stagger->b[i] = stagger->b[r] + p->b[r];
+    stagger->b[i] = stagger->b[r] + lcp->b[r];
     stagger->lambda[i] = lambda[r];
     stagger->lo[i] = rows->lo[r];
     stagger->hi[i] = rows->hi[r];
-    stagger->unit[i] = p->unit != NULL ? p->unit[r] : 1;
+    stagger->unit[i] = lcp->unit != NULL ? lcp->unit[r] : 1;
     part = fmax(part, fabs(stagger->b[i]) / rows->big[r]);
     part_data = fmax(part_data, fabs(stagger->b[i]) * stagger->unit[i]);
   }
@@ -221,9 +221,9 @@ static perp_status stagger_stewart(perp_ctx *ctx, perp_stagger *stagger, const p
                  .b = stagger->b,
                  .lo = k ? NULL : stagger->lo,
                  .hi = k ? NULL : stagger->hi,
-                 .tol_data = 0.1 * p->tol_data,
-                 .unit = p->unit != NULL ? stagger->unit : NULL,
-                 .brief = p->brief };
+                 .tol_data = 0.1 * lcp->tol_data,
+                 .unit = lcp->unit != NULL ? stagger->unit : NULL,
+                 .brief = lcp->brief };
   if (k && stagger->qp) { /* in units of the whole */
     perp_stagger_qp(stagger, &q, 0.1 * tol * size, 0.1 * q.tol_data * data, stagger->lambda, stats,
                     good);

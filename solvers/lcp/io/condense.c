@@ -326,10 +326,10 @@ static bool condense_solve(condense_factor *factor, int dof, double *x)
                       .x = x,
                       .xtype = CHOLMOD_REAL,
                       .dtype = CHOLMOD_DOUBLE };
-  cholmod_dense *y = cholmod_solve(CHOLMOD_A, factor->L, &B, &factor->cm);
-  if (y == NULL) return false;
-  memcpy(x, y->x, (size_t)dof * sizeof *x);
-  cholmod_free_dense(&y, &factor->cm);
+  cholmod_dense *dense = cholmod_solve(CHOLMOD_A, factor->L, &B, &factor->cm);
+  if (dense == NULL) return false;
+  memcpy(x, dense->x, (size_t)dof * sizeof *x);
+  cholmod_free_dense(&dense, &factor->cm);
   return true;
 }
 

@@ -64,61 +64,63 @@ static void friction_map_layout(void *map, perp_arena *arena)
   PERP_DOUBLES(arena, m->rows + 1, &m->mu, &m->ag);
 }
 
-static perp_status make_map(perp_ctx *ctx, const perp_lcp *lcp, int n_d, struct map *m)
+static perp_status make_map(perp_ctx *ctx, const perp_lcp *lcp, int n_d, struct map *map)
 {
-  *m = (struct map){ .rows = lcp->n };
+  *map = (struct map){ .rows = lcp->n };
   for (int i = 0; i < lcp->n; i++) {
     if (!convert_friction_is_friction(lcp, i)) {
-      m->kept++;
+      map->kept++;
       continue;
     }
     int rows = rows_of_contact(lcp, i);
-    m->beta += rows == 2 ? n_d : 2;
-    m->contacts++;
+    map->beta += rows == 2 ? n_d : 2;
+    map->contacts++;
     i += rows - 1;
   }
-  PERP_TRY(perp_arena_layout(ctx, &m->arena, friction_map_layout, m));
+  PERP_TRY(perp_arena_layout(ctx, &map->arena, friction_map_layout, map));
   int kept = 0, beta = 0, contact = 0;
   for (int i = 0; i < lcp->n; i++)
     if (!convert_friction_is_friction(lcp, i)) {
-      m->column_of[i] = kept;
-      m->col[kept++] = (struct column){ .row = i, .rows = 1, .d = { 1, 0 } };
+      map->column_of[i] = kept;
+      map->col[kept++] = (struct column){ .row = i, .rows = 1, .d = { 1, 0 } };
     }
   for (int i = 0; i < lcp->n; i++) {
     if (!convert_friction_is_friction(lcp, i)) continue;
     int rows = rows_of_contact(lcp, i), count = rows == 2 ? n_d : 2;
-    m->normal[contact] = m->column_of[lcp->fric_of[i]];
-    m->mu[contact] = lcp->mu[i];
-    m->first[contact++] = beta;
+    map->normal[contact] = map->column_of[lcp->fric_of[i]];
+    map->mu[contact] = lcp->mu[i];
+    map->first[contact++] = beta;
     for (int k = 0; k < count; k++) {
-      struct column *c = &m->col[kept + beta++];
-      c->row = i;
-      c->rows = rows;
-      convert_friction_direction(rows, n_d, k, c->d);
+      struct column *column = &map->col[kept + beta++];
+      column->row = i;
+      column->rows = rows;
+      convert_friction_direction(rows, n_d, k, column->d);
     }
     i += rows - 1;
   }
-  m->first[contact] = beta;
+  map->first[contact] = beta;
   return PERP_OK;
 }
 
-static double convert_friction_combine(const struct column *c, const double *x)
+static double convert_friction_combine(const struct column *column, const double *x)
 {
-  return c->d[0] * x[c->row] + (c->rows == 2 ? c->d[1] * x[c->row + 1] : 0);
+  return column->d[0] * x[column->row] +
+         (column->rows == 2 ? column->d[1] * x[column->row + 1] : 0);
 }
 
 /* G'AG into the leading block of out. */
-static void convert_friction_project(const perp_lcp *lcp, const struct map *m, double *out,
+static void convert_friction_project(const perp_lcp *lcp, const struct map *map, double *out,
                                      size_t ld)
 {
-  double *ag = m->ag;
-  int columns = m->kept + m->beta;
+  double *ag = map->ag;
+  int columns = map->kept + map->beta;
   for (int j = 0; j < columns; j++) {
-    const struct column *c = &m->col[j];
-    const double *x = lcp->A + (size_t)c->row * (size_t)lcp->lda, *y = x + lcp->lda;
-    for (int i = 0; i < lcp->n; i++) ag[i] = c->d[0] * x[i] + (c->rows == 2 ? c->d[1] * y[i] : 0);
+    const struct column *column = &map->col[j];
+    const double *x = lcp->A + (size_t)column->row * (size_t)lcp->lda, *y = x + lcp->lda;
+    for (int i = 0; i < lcp->n; i++)
+      ag[i] = column->d[0] * x[i] + (column->rows == 2 ? column->d[1] * y[i] : 0);
     for (int i = 0; i < columns; i++)
-      out[(size_t)i + (size_t)j * ld] = convert_friction_combine(&m->col[i], ag);
+      out[(size_t)i + (size_t)j * ld] = convert_friction_combine(&map->col[i], ag);
   }
 }
 
@@ -126,7 +128,7 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *problem, int
                              perp_lcp_problem *out)
 {
   const perp_lcp *lcp = &problem->p;
-  struct map m;
+  struct map map;
   *out = (perp_lcp_problem){ 0 };
   if (n_d < 3 || n_d > 64)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
@@ -134,8 +136,8 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *problem, int
   PERP_TRY(perp_lcp_check(ctx, lcp, NULL));
   if (lcp->A == NULL && lcp->n > 0)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the conversion to a pyramid needs a dense A");
-  PERP_TRY(make_map(ctx, lcp, n_d, &m));
-  int n = m.kept + m.beta + m.contacts;
+  PERP_TRY(make_map(ctx, lcp, n_d, &map));
+  int n = map.kept + map.beta + map.contacts;
   unsigned parts = PERP_PART_A | PERP_PART_UNIT | PERP_PART_CONTACTS;
   bool still = problem->solution != NULL;
   for (int i = 0; still && i < lcp->n; i++)
@@ -148,33 +150,33 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *problem, int
     size_t ld = (size_t)n;
     bool shared =
         false; /* a normal with friction of two kinds: no contact of Stewart and Trinkle */
-    convert_friction_project(lcp, &m, arrays.A, ld);
-    for (int c = 0; c < m.contacts; c++) {
-      size_t gamma = (size_t)(m.kept + m.beta + c);
+    convert_friction_project(lcp, &map, arrays.A, ld);
+    for (int c = 0; c < map.contacts; c++) {
+      size_t gamma = (size_t)(map.kept + map.beta + c);
       const int normal =
-          m.col[m.normal[c]].row; /* a slack is an impulse: A_nn brings it to a velocity */
+          map.col[map.normal[c]].row; /* a slack is an impulse: A_nn brings it to a velocity */
       const double A_nn = fabs(lcp->A[(size_t)normal * ((size_t)lcp->lda + 1)]);
       arrays.unit[gamma] = (lcp->unit != NULL ? lcp->unit[normal] : 1) * (A_nn > 0 ? A_nn : 1);
-      arrays.A[gamma + (size_t)m.normal[c] * ld] = m.mu[c];
-      if (arrays.contact_of[m.normal[c]] >= 0) shared = true;
-      arrays.contact_of[gamma] = arrays.contact_of[m.normal[c]] = c;
-      for (int k = m.first[c]; k < m.first[c + 1]; k++) {
-        arrays.A[gamma + (size_t)(m.kept + k) * ld] = -1;
-        arrays.A[(size_t)(m.kept + k) + gamma * ld] = 1;
-        arrays.contact_of[m.kept + k] = c;
+      arrays.A[gamma + (size_t)map.normal[c] * ld] = map.mu[c];
+      if (arrays.contact_of[map.normal[c]] >= 0) shared = true;
+      arrays.contact_of[gamma] = arrays.contact_of[map.normal[c]] = c;
+      for (int k = map.first[c]; k < map.first[c + 1]; k++) {
+        arrays.A[gamma + (size_t)(map.kept + k) * ld] = -1;
+        arrays.A[(size_t)(map.kept + k) + gamma * ld] = 1;
+        arrays.contact_of[map.kept + k] = c;
       }
     }
-    if (shared || m.contacts == 0) out->p.contact_of = NULL;
-    for (int i = 0; i < m.kept + m.beta; i++) {
-      arrays.b[i] = convert_friction_combine(&m.col[i], lcp->b);
-      if (lcp->unit != NULL) arrays.unit[i] = lcp->unit[m.col[i].row];
+    if (shared || map.contacts == 0) out->p.contact_of = NULL;
+    for (int i = 0; i < map.kept + map.beta; i++) {
+      arrays.b[i] = convert_friction_combine(&map.col[i], lcp->b);
+      if (lcp->unit != NULL) arrays.unit[i] = lcp->unit[map.col[i].row];
     }
-    for (int i = 0; i < m.kept; i++) {
+    for (int i = 0; i < map.kept; i++) {
       if (arrays.lo != NULL) {
-        arrays.lo[i] = lcp->lo != NULL ? lcp->lo[m.col[i].row] : 0;
-        arrays.hi[i] = lcp->hi != NULL ? lcp->hi[m.col[i].row] : HUGE_VAL;
+        arrays.lo[i] = lcp->lo != NULL ? lcp->lo[map.col[i].row] : 0;
+        arrays.hi[i] = lcp->hi != NULL ? lcp->hi[map.col[i].row] : HUGE_VAL;
       }
-      if (still) arrays.solution[i] = problem->solution[m.col[i].row];
+      if (still) arrays.solution[i] = problem->solution[map.col[i].row];
     }
     out->classes = PERP_CLASS_COPOSITIVE | (problem->classes & PERP_CLASS_SOLVABLE);
     memcpy(out->family, problem->family, sizeof out->family);
@@ -194,7 +196,7 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *problem, int
     }
     free(a);
   }
-  perp_arena_free(&m.arena);
+  perp_arena_free(&map.arena);
   if (status != PERP_OK) perp_lcp_problem_free(out);
   return status;
 }

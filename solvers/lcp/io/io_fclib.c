@@ -24,7 +24,7 @@ struct file {
 };
 
 #define REFUSE(f, ...) refuse_at((f), __VA_ARGS__)
-__attribute__((format(printf, 2, 3))) static perp_status refuse_at(const struct file *f,
+__attribute__((format(printf, 2, 3))) static perp_status refuse_at(const struct file *file,
                                                                    const char *fmt, ...)
 {
   char text[300];
@@ -32,10 +32,10 @@ __attribute__((format(printf, 2, 3))) static perp_status refuse_at(const struct 
   va_start(ap, fmt);
   vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
-  return PERP_FAIL(f->ctx, PERP_ERR_FORMAT, "%s:1: %s", f->path, text);
+  return PERP_FAIL(file->ctx, PERP_ERR_FORMAT, "%s:1: %s", file->path, text);
 }
 
-static bool io_fclib_present(const struct file *f, const char *name)
+static bool io_fclib_present(const struct file *file, const char *name)
 {
   /* every group on the way must exist, or HDF5 calls it an error */
   char part[200];
@@ -45,83 +45,86 @@ static bool io_fclib_present(const struct file *f, const char *name)
     if (name[i] == '/' || name[i] == '\0') {
       memcpy(part, name, i);
       part[i] = '\0';
-      if (perp_io_hdf5.H5Lexists(f->id, part, H5P_DEFAULT) <= 0) return false;
+      if (perp_io_hdf5.H5Lexists(file->id, part, H5P_DEFAULT) <= 0) return false;
     }
   return true;
 }
 
 /* count numbers of a dataset; real or int by `type`. */
-static perp_status read_array(const struct file *f, const char *group, const char *name, hid_t type,
-                              size_t count, void *out)
+static perp_status read_array(const struct file *file, const char *group, const char *name,
+                              hid_t type, size_t count, void *out)
 {
   char path[200];
   snprintf(path, sizeof path, "%s/%s", group, name);
-  if (!io_fclib_present(f, path)) return REFUSE(f, "%s is missing", path);
-  hid_t set = perp_io_hdf5.H5Dopen2(f->id, path, H5P_DEFAULT);
-  if (set < 0) return REFUSE(f, "%s is not a dataset", path);
+  if (!io_fclib_present(file, path)) return REFUSE(file, "%s is missing", path);
+  hid_t set = perp_io_hdf5.H5Dopen2(file->id, path, H5P_DEFAULT);
+  if (set < 0) return REFUSE(file, "%s is not a dataset", path);
   hid_t space = perp_io_hdf5.H5Dget_space(set), stored = perp_io_hdf5.H5Dget_type(set);
   hssize_t points = perp_io_hdf5.H5Sget_simple_extent_npoints(space);
   H5T_class_t class = perp_io_hdf5.H5Tget_class(stored), wanted = perp_io_hdf5.H5Tget_class(type);
   perp_status status = PERP_OK;
   if (class != wanted && !(class == H5T_INTEGER && wanted == H5T_FLOAT))
-    status = REFUSE(f, "%s has the wrong type", path);
+    status = REFUSE(file, "%s has the wrong type", path);
   else if (points < 0 || (size_t)points != count)
-    status = REFUSE(f, "%s has %lld numbers, but %zu are expected", path, (long long)points, count);
+    status = REFUSE(file, "%s has %lld numbers, but %zu are expected", path, (long long)points,
+                    count);
   else if (count > 0 && perp_io_hdf5.H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) < 0)
-    status = REFUSE(f, "%s cannot be read", path);
+    status = REFUSE(file, "%s cannot be read", path);
   perp_io_hdf5.H5Tclose(stored);
   perp_io_hdf5.H5Sclose(space);
   perp_io_hdf5.H5Dclose(set);
   const double *x = out;
   for (size_t k = 0; status == PERP_OK && wanted == H5T_FLOAT && k < count; k++)
-    if (!isfinite(x[k])) status = REFUSE(f, "%s[%zu] = %g must be finite", path, k, x[k]);
+    if (!isfinite(x[k])) status = REFUSE(file, "%s[%zu] = %g must be finite", path, k, x[k]);
   return status;
 }
 
-static perp_status io_fclib_read_int(const struct file *f, const char *group, const char *name,
+static perp_status io_fclib_read_int(const struct file *file, const char *group, const char *name,
                                      int least, int *value)
 {
-  PERP_TRY(read_array(f, group, name, H5T_NATIVE_INT, 1, value));
-  if (*value < least) return REFUSE(f, "%s/%s = %d", group, name, *value);
+  PERP_TRY(read_array(file, group, name, H5T_NATIVE_INT, 1, value));
+  if (*value < least) return REFUSE(file, "%s/%s = %d", group, name, *value);
   return PERP_OK;
 }
 
-static perp_status io_fclib_fill(const struct file *f, const char *group, int nz, size_t entries,
+static perp_status io_fclib_fill(const struct file *file, const char *group, int nz, size_t entries,
                                  int *p, int *i, double *x, perp_io_matrix *out)
 {
   bool triplets = nz >= 0;
   const int m = out->rows, n = out->columns;
   int outer = nz == -1 ? n : m, inner = nz == -1 ? m : n;
   size_t pointers = triplets ? entries : (size_t)outer + 1;
-  PERP_TRY(read_array(f, group, "p", H5T_NATIVE_INT, pointers, p));
+  PERP_TRY(read_array(file, group, "p", H5T_NATIVE_INT, pointers, p));
   if (!triplets && (p[0] != 0 || p[outer] < 0 || (size_t)p[outer] > entries))
-    return REFUSE(f, "%s/p does not cover all entries", group);
-  PERP_TRY(read_array(f, group, "i", H5T_NATIVE_INT, entries, i));
-  PERP_TRY(read_array(f, group, "x", H5T_NATIVE_DOUBLE, entries, x));
+    return REFUSE(file, "%s/p does not cover all entries", group);
+  PERP_TRY(read_array(file, group, "i", H5T_NATIVE_INT, entries, i));
+  PERP_TRY(read_array(file, group, "x", H5T_NATIVE_DOUBLE, entries, x));
   for (size_t k = 0; triplets && k < entries; k++) {
     if (i[k] < 0 || i[k] >= m || p[k] < 0 || p[k] >= n)
-      return REFUSE(f, "%s: entry (%d, %d) is outside of the %d x %d matrix", group, i[k], p[k], m,
-                    n);
-    PERP_TRY(perp_io_matrix_add(f->ctx, out, i[k], p[k], x[k], 1));
+      return REFUSE(file, "%s: entry (%d, %d) is outside of the %d x %d matrix", group, i[k], p[k],
+                    m, n);
+    PERP_TRY(perp_io_matrix_add(file->ctx, out, i[k], p[k], x[k], 1));
   }
   for (int c = 0; !triplets && c < outer; c++) {
     if (p[c + 1] < p[c] || (size_t)p[c + 1] > entries)
-      return REFUSE(f, "%s/p is not ascending", group);
+      return REFUSE(file, "%s/p is not ascending", group);
     for (int k = p[c]; k < p[c + 1]; k++) {
       if (i[k] < 0 || i[k] >= inner)
-        return REFUSE(f, "%s: index %d is outside of [0, %d)", group, i[k], inner);
-      PERP_TRY(perp_io_matrix_add(f->ctx, out, nz == -1 ? i[k] : c, nz == -1 ? c : i[k], x[k], 1));
+        return REFUSE(file, "%s: index %d is outside of [0, %d)", group, i[k], inner);
+      PERP_TRY(
+          perp_io_matrix_add(file->ctx, out, nz == -1 ? i[k] : c, nz == -1 ? c : i[k], x[k], 1));
     }
   }
   return PERP_OK;
 }
 
 /* How many numbers a dataset holds, -1 when there is no such dataset. */
-static hssize_t io_fclib_stored(const struct file *f, const char *group, const char *name)
+static hssize_t io_fclib_stored(const struct file *file, const char *group, const char *name)
 {
   char path[200];
   snprintf(path, sizeof path, "%s/%s", group, name);
-  hid_t set = io_fclib_present(f, path) ? perp_io_hdf5.H5Dopen2(f->id, path, H5P_DEFAULT) : -1;
+  hid_t set = io_fclib_present(file, path) ? perp_io_hdf5.H5Dopen2(file->id, path, H5P_DEFAULT)
+                                           : -1;
   if (set < 0) return -1;
   hid_t space = perp_io_hdf5.H5Dget_space(set);
   hssize_t points = perp_io_hdf5.H5Sget_simple_extent_npoints(space);
@@ -131,43 +134,45 @@ static hssize_t io_fclib_stored(const struct file *f, const char *group, const c
 }
 
 /* The size of a vector, which pays for the rows and columns of the matrices. */
-static perp_status io_fclib_read_size(const struct file *f, const char *group, const char *name,
+static perp_status io_fclib_read_size(const struct file *file, const char *group, const char *name,
                                       int *size)
 {
-  hssize_t points = io_fclib_stored(f, group, name);
+  hssize_t points = io_fclib_stored(file, group, name);
   if (points < 0 || points > INT_MAX - 1)
-    return REFUSE(f, "vector %s/%s is missing or too long", group, name);
+    return REFUSE(file, "vector %s/%s is missing or too long", group, name);
   *size = (int)points;
-  return perp_lcp_affords(f->ctx, 4.0 * (double)points * sizeof(double), f->path);
+  return perp_lcp_affords(file->ctx, 4.0 * (double)points * sizeof(double), file->path);
 }
 
 /* A matrix of m x n. */
-static perp_status io_fclib_read_matrix(const struct file *f, const char *group, int m, int n,
+static perp_status io_fclib_read_matrix(const struct file *file, const char *group, int m, int n,
                                         perp_io_matrix *out)
 {
   int nz, nzmax, rows, columns;
   perp_io_matrix_open(m, n, out);
-  PERP_TRY(io_fclib_read_int(f, group, "m", 0, &rows));
-  PERP_TRY(io_fclib_read_int(f, group, "n", 0, &columns));
+  PERP_TRY(io_fclib_read_int(file, group, "m", 0, &rows));
+  PERP_TRY(io_fclib_read_int(file, group, "n", 0, &columns));
   if (rows != m || columns != n)
-    return REFUSE(f, "%s is %d x %d, but the vectors require %d x %d", group, rows, columns, m, n);
-  PERP_TRY(io_fclib_read_int(f, group, "nz", -2, &nz));
-  PERP_TRY(io_fclib_read_int(f, group, "nzmax", 0, &nzmax));
+    return REFUSE(file, "%s is %d x %d, but the vectors require %d x %d", group, rows, columns, m,
+                  n);
+  PERP_TRY(io_fclib_read_int(file, group, "nz", -2, &nz));
+  PERP_TRY(io_fclib_read_int(file, group, "nzmax", 0, &nzmax));
   /* how many entries there are is what is stored, up to nzmax */
-  hssize_t points = io_fclib_stored(f, group, "x");
+  hssize_t points = io_fclib_stored(file, group, "x");
   if (points < 0 || points > INT_MAX || (nz >= 0 && points < nz))
-    return REFUSE(f, "%s/x has %lld numbers, which does not match nz", group, (long long)points);
-  PERP_TRY(perp_lcp_affords(f->ctx, (double)points * (2 * sizeof(int) + sizeof(double)), f->path));
+    return REFUSE(file, "%s/x has %lld numbers, which does not match nz", group, (long long)points);
+  PERP_TRY(
+      perp_lcp_affords(file->ctx, (double)points * (2 * sizeof(int) + sizeof(double)), file->path));
   size_t entries = (size_t)points, outer = (size_t)(nz == -1 ? n : m) + 1;
   size_t pointers = entries > outer ? entries : outer;
   int *p = calloc(pointers + 1, sizeof *p), *i = calloc(entries + 1, sizeof *i);
   double *x = calloc(entries + 1, sizeof *x);
   perp_status status = PERP_OK;
   if (p == NULL || i == NULL || x == NULL)
-    status = REFUSE(f, "%s: no memory for %zu entries", group, entries);
+    status = REFUSE(file, "%s: no memory for %zu entries", group, entries);
   else
-    status = io_fclib_fill(f, group, nz, entries, p, i, x, out);
-  if (status == PERP_OK) status = perp_io_matrix_close(f->ctx, out, PERP_TWICE_ADDS, NULL);
+    status = io_fclib_fill(file, group, nz, entries, p, i, x, out);
+  if (status == PERP_OK) status = perp_io_matrix_close(file->ctx, out, PERP_TWICE_ADDS, NULL);
   free(p);
   free(i);
   free(x);
@@ -192,24 +197,25 @@ static perp_status read_vectors(const struct file *f, bool global, int dim, cons
   return status == PERP_ERR_FORMAT ? REFUSE(f, "M is singular") : status;
 }
 
-static perp_status read_problem(const struct file *f, bool global, int dim, perp_lcp_problem *out)
+static perp_status read_problem(const struct file *file, bool global, int dim,
+                                perp_lcp_problem *out)
 {
   perp_io_matrix M, H = { 0 };
   int dof = 0, m = 0, columns = 0;
-  if (global && io_fclib_present(f, "/fclib_global/G"))
-    PERP_TRY(io_fclib_read_int(f, "/fclib_global/G", "n", 0, &columns));
-  if (columns > 0) return REFUSE(f, "equality constraints (G) are not supported");
-  if (global) PERP_TRY(io_fclib_read_size(f, "/fclib_global/vectors", "f", &dof));
-  PERP_TRY(global ? io_fclib_read_size(f, "/fclib_global/vectors", "w", &m)
-                  : io_fclib_read_size(f, "/fclib_local/vectors", "q", &m));
-  if (m % dim != 0) return REFUSE(f, "%d rows are no multiple of the dimension %d", m, dim);
-  PERP_TRY(global ? io_fclib_read_matrix(f, "/fclib_global/M", dof, dof, &M)
-                  : io_fclib_read_matrix(f, "/fclib_local/W", m, m, &M));
-  perp_status status = global ? io_fclib_read_matrix(f, "/fclib_global/H", dof, m, &H) : PERP_OK;
+  if (global && io_fclib_present(file, "/fclib_global/G"))
+    PERP_TRY(io_fclib_read_int(file, "/fclib_global/G", "n", 0, &columns));
+  if (columns > 0) return REFUSE(file, "equality constraints (G) are not supported");
+  if (global) PERP_TRY(io_fclib_read_size(file, "/fclib_global/vectors", "f", &dof));
+  PERP_TRY(global ? io_fclib_read_size(file, "/fclib_global/vectors", "w", &m)
+                  : io_fclib_read_size(file, "/fclib_local/vectors", "q", &m));
+  if (m % dim != 0) return REFUSE(file, "%d rows are no multiple of the dimension %d", m, dim);
+  PERP_TRY(global ? io_fclib_read_matrix(file, "/fclib_global/M", dof, dof, &M)
+                  : io_fclib_read_matrix(file, "/fclib_local/W", m, m, &M));
+  perp_status status = global ? io_fclib_read_matrix(file, "/fclib_global/H", dof, m, &H) : PERP_OK;
   if (status == PERP_OK) {
     double *x = calloc((size_t)dof + 2 * (size_t)m + 1, sizeof *x);
-    status = x == NULL ? REFUSE(f, "no memory for %d rows", m)
-                       : read_vectors(f, global, dim, &M, &H, x, out);
+    status = x == NULL ? REFUSE(file, "no memory for %d rows", m)
+                       : read_vectors(file, global, dim, &M, &H, x, out);
     free(x);
   }
   perp_io_matrix_free(&H);
@@ -217,24 +223,25 @@ static perp_status read_problem(const struct file *f, bool global, int dim, perp
   return status;
 }
 
-static perp_status read_open_file(const struct file *f, perp_lcp_problem *out)
+static perp_status read_open_file(const struct file *file, perp_lcp_problem *out)
 {
   int dim;
-  bool local = io_fclib_present(f, "/fclib_local"), global = io_fclib_present(f, "/fclib_global");
-  if (io_fclib_present(f, "/fclib_global_rolling"))
-    return REFUSE(f, "rolling friction is not supported");
+  bool local = io_fclib_present(file, "/fclib_local"),
+       global = io_fclib_present(file, "/fclib_global");
+  if (io_fclib_present(file, "/fclib_global_rolling"))
+    return REFUSE(file, "rolling friction is not supported");
   if (!local && !global)
-    return REFUSE(f, "the file contains neither /fclib_local nor /fclib_global");
-  PERP_TRY(io_fclib_read_int(f, local ? "/fclib_local" : "/fclib_global", "spacedim", 2, &dim));
-  if (dim > 3) return REFUSE(f, "spacedim = %d must be 2 or 3", dim);
-  PERP_TRY(read_problem(f, !local, dim, out));
+    return REFUSE(file, "the file contains neither /fclib_local nor /fclib_global");
+  PERP_TRY(io_fclib_read_int(file, local ? "/fclib_local" : "/fclib_global", "spacedim", 2, &dim));
+  if (dim > 3) return REFUSE(file, "spacedim = %d must be 2 or 3", dim);
+  PERP_TRY(read_problem(file, !local, dim, out));
   snprintf(out->family, sizeof out->family, local ? "fclib-local" : "fclib-global");
   return PERP_OK;
 }
 
 perp_status perp_lcp_read_fclib(perp_ctx *ctx, const char *path, perp_lcp_problem *out)
 {
-  struct file f = { ctx, path, -1 };
+  struct file file = { ctx, path, -1 };
   H5E_auto2_t handler;
   void *data;
   *out = (perp_lcp_problem){ 0 };
@@ -242,9 +249,10 @@ perp_status perp_lcp_read_fclib(perp_ctx *ctx, const char *path, perp_lcp_proble
   /* HDF5 prints its errors unless it is told not to; put back afterwards */
   perp_io_hdf5.H5Eget_auto2(H5E_DEFAULT, &handler, &data);
   perp_io_hdf5.H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-  f.id = perp_io_hdf5.H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  perp_status status = f.id < 0 ? REFUSE(&f, "the HDF5 file is damaged") : read_open_file(&f, out);
-  if (f.id >= 0) perp_io_hdf5.H5Fclose(f.id);
+  file.id = perp_io_hdf5.H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  perp_status status = file.id < 0 ? REFUSE(&file, "the HDF5 file is damaged")
+                                   : read_open_file(&file, out);
+  if (file.id >= 0) perp_io_hdf5.H5Fclose(file.id);
   perp_io_hdf5.H5Eset_auto2(H5E_DEFAULT, handler, data);
   if (status != PERP_OK) perp_lcp_problem_free(out);
   return status;

@@ -179,7 +179,7 @@ perp_status perp_lcp_read_vector_memory(perp_ctx *ctx, const char *name, const c
     const char *close = open != NULL ? memchr(open, ']', (size_t)(end - open)) : NULL;
     if (close == NULL)
       return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: the array lambda is missing", name);
-    for (const char *p = data; p < open; p++) line += *p == '\n';
+    for (const char *at = data; at < open; at++) line += *at == '\n';
     left = (size_t)(close - open) - 1;
     copy = malloc(left + 1);
     if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d numbers", n);

@@ -77,17 +77,17 @@ static perp_status io_json_unexpected(perp_scan *scan, const char *what)
   char c = io_json_peek(scan);
   if (scan->at == scan->end) {
     int line = scan->line; /* of the last line that has something on it */
-    for (const char *p = scan->at; p > scan->begin && isspace((unsigned char)p[-1]); p--)
-      line -= p[-1] == '\n';
+    for (const char *at = scan->at; at > scan->begin && isspace((unsigned char)at[-1]); at--)
+      line -= at[-1] == '\n';
     return perp_scan_fail(scan, line, "end of file where %s is expected", what);
   }
   char word[24];
   size_t n = 0;
   if (isalnum((unsigned char)c) || c == '-' || c == '+' || c == '.')
-    for (const char *p = scan->at; p < scan->end && n + 1 < sizeof word &&
-                                   (isalnum((unsigned char)*p) || strchr("+-._", *p) != NULL);
-         p++)
-      word[n++] = *p;
+    for (const char *at = scan->at; at < scan->end && n + 1 < sizeof word &&
+                                    (isalnum((unsigned char)*at) || strchr("+-._", *at) != NULL);
+         at++)
+      word[n++] = *at;
   else
     word[n++] = isprint((unsigned char)c) ? c : '?';
   word[n] = '\0';
@@ -101,12 +101,13 @@ static bool io_json_take(perp_scan *scan, char c)
   return true;
 }
 
-static int hex_digits(const char *s, const char *end)
+static int hex_digits(const char *text, const char *end)
 {
   int code = 0;
   for (int i = 0; i < 4; i++) {
-    if (s + i >= end || !isxdigit((unsigned char)s[i])) return -1;
-    int digit = isdigit((unsigned char)s[i]) ? s[i] - '0' : tolower((unsigned char)s[i]) - 'a' + 10;
+    if (text + i >= end || !isxdigit((unsigned char)text[i])) return -1;
+    int digit = isdigit((unsigned char)text[i]) ? text[i] - '0'
+                                                : tolower((unsigned char)text[i]) - 'a' + 10;
     code = 16 * code + digit;
   }
   return code;
@@ -123,15 +124,15 @@ static perp_status io_json_read_text(perp_scan *scan, const char *what, char *bu
       return perp_scan_fail(scan, scan->line, "a string ends within its line: '\"' is missing");
     if (c == '\\') {
       static const char escapes[] = "\"\\/bfnrt", meant[] = "\"\\/     ";
-      const char *e = ++scan->at < scan->end && *scan->at != '\0' ? strchr(escapes, *scan->at)
-                                                                  : NULL;
-      int code = e == NULL && scan->at < scan->end && *scan->at == 'u'
+      const char *at = ++scan->at < scan->end && *scan->at != '\0' ? strchr(escapes, *scan->at)
+                                                                   : NULL;
+      int code = at == NULL && scan->at < scan->end && *scan->at == 'u'
                      ? hex_digits(scan->at + 1, scan->end)
                      : -1;
-      if (e == NULL && code < 0)
+      if (at == NULL && code < 0)
         return perp_scan_fail(scan, scan->line, "an invalid escape in a string");
       if (code >= 0) scan->at += 4;
-      c = e != NULL ? meant[e - escapes] : code >= 0x20 && code < 0x7f ? (char)code : '?';
+      c = at != NULL ? meant[at - escapes] : code >= 0x20 && code < 0x7f ? (char)code : '?';
     }
     if ((unsigned char)c >= 0x80) { /* the rest of its bytes goes with the first */
       char one[5] = "";
@@ -149,10 +150,10 @@ static perp_status io_json_read_text(perp_scan *scan, const char *what, char *bu
   return io_json_take(scan, '"') ? PERP_OK : io_json_unexpected(scan, "the end of a string");
 }
 
-static size_t io_json_digits(const char *s, const char *end)
+static size_t io_json_digits(const char *text, const char *end)
 {
   size_t n = 0;
-  while (s + n < end && isdigit((unsigned char)s[n])) n++;
+  while (text + n < end && isdigit((unsigned char)text[n])) n++;
   return n;
 }
 
@@ -162,25 +163,25 @@ static perp_status io_json_read_number(perp_scan *scan, const char *what, double
 {
   char word[LONGEST];
   char c = io_json_peek(scan);
-  const char *s = scan->at + (c == '-');
-  size_t n = io_json_digits(s, scan->end);
-  if (n == 0 || (n > 1 && *s == '0')) return io_json_unexpected(scan, what);
-  s += n;
-  const char *whole = s;
-  if (s < scan->end && *s == '.') {
-    n = io_json_digits(s + 1, scan->end);
+  const char *at = scan->at + (c == '-');
+  size_t n = io_json_digits(at, scan->end);
+  if (n == 0 || (n > 1 && *at == '0')) return io_json_unexpected(scan, what);
+  at += n;
+  const char *whole = at;
+  if (at < scan->end && *at == '.') {
+    n = io_json_digits(at + 1, scan->end);
     if (n == 0) return io_json_unexpected(scan, what);
-    s += n + 1;
+    at += n + 1;
   }
-  if (s < scan->end && (*s == 'e' || *s == 'E')) {
-    s++;
-    if (s < scan->end && (*s == '+' || *s == '-')) s++;
-    n = io_json_digits(s, scan->end);
+  if (at < scan->end && (*at == 'e' || *at == 'E')) {
+    at++;
+    if (at < scan->end && (*at == '+' || *at == '-')) at++;
+    n = io_json_digits(at, scan->end);
     if (n == 0) return io_json_unexpected(scan, what);
-    s += n;
+    at += n;
   }
-  if (integer != NULL) *integer = s == whole;
-  n = (size_t)(s - scan->at);
+  if (integer != NULL) *integer = at == whole;
+  n = (size_t)(at - scan->at);
   if (n >= sizeof word)
     return perp_scan_fail(scan, scan->line, "%s is too long: %zu characters", what, n);
   memcpy(word, scan->at, n);
@@ -189,7 +190,7 @@ static perp_status io_json_read_number(perp_scan *scan, const char *what, double
   if (!isfinite(*value))
     return perp_scan_fail(scan, scan->line,
                           "%s must be finite, got %.40s, beyond the range of a double", what, word);
-  scan->at = s;
+  scan->at = at;
   return PERP_OK;
 }
 
@@ -314,45 +315,46 @@ struct items {
   size_t stride; /* of doubles */
 };
 
-static perp_status read_items(perp_scan *scan, struct items a)
+static perp_status read_items(perp_scan *scan, struct items items)
 {
   double v;
   int k = 0;
   char name[32];
   if (!io_json_take(scan, '[')) return io_json_unexpected(scan, "'['");
-  for (int i = 0; i < a.n; i++) {
+  for (int i = 0; i < items.n; i++) {
     if (i > 0 && !io_json_take(scan, ',')) {
       if (io_json_peek(scan) != ']') return io_json_unexpected(scan, "','");
-      return a.kind == ROW
-                 ? perp_scan_fail(scan, scan->line, "A has %d rows but n = %d", i, a.n)
-                 : perp_scan_fail(scan, scan->line, "%s has %d entries, not %d", a.name, i, a.n);
+      return items.kind == ROW
+                 ? perp_scan_fail(scan, scan->line, "A has %d rows but n = %d", i, items.n)
+                 : perp_scan_fail(scan, scan->line, "%s has %d entries, not %d", items.name, i,
+                                  items.n);
     }
-    double *x = a.to != NULL ? (double *)a.to + (size_t)i * a.stride : NULL;
-    switch (a.kind) {
+    double *x = items.to != NULL ? (double *)items.to + (size_t)i * items.stride : NULL;
+    switch (items.kind) {
     case ROW:
       snprintf(name, sizeof name, "row %d of A", i);
-      PERP_TRY(read_items(scan, (struct items){ REAL, name, a.n, x, (size_t)a.n }));
+      PERP_TRY(read_items(scan, (struct items){ REAL, name, items.n, x, (size_t)items.n }));
       break;
     case REAL:
     case BOUND:
-      PERP_TRY(a.kind == BOUND ? read_bound(scan, a.name, &v)
-                               : io_json_read_number(scan, a.name, &v, NULL));
+      PERP_TRY(items.kind == BOUND ? read_bound(scan, items.name, &v)
+                                   : io_json_read_number(scan, items.name, &v, NULL));
       if (x != NULL) *x = v;
       break;
     case INDEX:
-      PERP_TRY(io_json_read_int(scan, a.name, -1, a.n - 1, (int *)a.to + i));
+      PERP_TRY(io_json_read_int(scan, items.name, -1, items.n - 1, (int *)items.to + i));
       break;
     case FLAG:
-      PERP_TRY(io_json_read_int(scan, a.name, 0, 1, &k));
-      ((signed char *)a.to)[i] = (signed char)k;
+      PERP_TRY(io_json_read_int(scan, items.name, 0, 1, &k));
+      ((signed char *)items.to)[i] = (signed char)k;
       break;
     }
   }
   if (io_json_take(scan, ']')) return PERP_OK;
   if (io_json_peek(scan) != ',') return io_json_unexpected(scan, "',' or ']'");
-  return a.kind == ROW
-             ? perp_scan_fail(scan, scan->line, "A has more than n = %d rows", a.n)
-             : perp_scan_fail(scan, scan->line, "%s has more than %d entries", a.name, a.n);
+  return items.kind == ROW
+             ? perp_scan_fail(scan, scan->line, "A has more than n = %d rows", items.n)
+             : perp_scan_fail(scan, scan->line, "%s has more than %d entries", items.name, items.n);
 }
 
 /* The rows of A; A NULL: only look. */

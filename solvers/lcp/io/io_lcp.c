@@ -159,86 +159,88 @@ struct factors {
 
 enum { MOST_BLOCK = 4096 }; /* a block is a body: small */
 
-static perp_status read_body_blocks(perp_scan *scan, int nb, struct factors *f)
+static perp_status read_body_blocks(perp_scan *scan, int nb, struct factors *factors)
 {
   int d;
   for (int b = 0; b < nb; b++) {
     PERP_TRY(perp_scan_int(scan, "the size of a block", 1, MOST_BLOCK, &d));
     int line = scan->word_line;
     PERP_TRY(perp_scan_afford(scan, "M^-1", (double)d * d));
-    if (f->mptr[b] > INT_MAX - d * d || f->bptr[b] > INT_MAX - d)
+    if (factors->mptr[b] > INT_MAX - d * d || factors->bptr[b] > INT_MAX - d)
       return perp_scan_fail(scan, line, "M^-1 has too many numbers for a 32-bit index");
-    double *W = f->W + f->mptr[b];
+    double *W = factors->W + factors->mptr[b];
     PERP_TRY(perp_scan_reals(scan, "an entry of M^-1", (size_t)(d * d), W));
     for (int j = 0; j < d; j++)
       for (int i = 0; i < j; i++)
         if (W[i + j * d] != W[j + i * d])
           return perp_scan_fail(scan, line, "M^-1 of block %d is not symmetric", b);
-    f->mptr[b + 1] = f->mptr[b] + d * d;
-    f->bptr[b + 1] = f->bptr[b] + d;
+    factors->mptr[b + 1] = factors->mptr[b] + d * d;
+    factors->bptr[b + 1] = factors->bptr[b] + d;
   }
   return PERP_OK;
 }
 
-static perp_status read_groups(perp_scan *scan, int n, int nb, int nc, struct factors *f)
+static perp_status read_groups(perp_scan *scan, int n, int nb, int nc, struct factors *factors)
 {
   int r, k, b;
   for (int c = 0; c < nc; c++) {
-    const int first = f->jptr[c];
-    PERP_TRY(perp_scan_int(scan, "the rows of a group", 1, n - f->cptr[c], &r));
+    const int first = factors->jptr[c];
+    PERP_TRY(perp_scan_int(scan, "the rows of a group", 1, n - factors->cptr[c], &r));
     PERP_TRY(perp_scan_int(scan, "the blocks of a group", 1, nb, &k));
     for (int s = first; s < first + k; s++) {
       PERP_TRY(perp_scan_int(scan, "a block index", 0, nb - 1, &b));
       for (int q = first; q < s; q++)
-        if (f->jblk[q] == b)
+        if (factors->jblk[q] == b)
           return perp_scan_fail(scan, scan->word_line, "group %d has block %d twice", c, b);
-      int d = f->bptr[b + 1] - f->bptr[b];
+      int d = factors->bptr[b + 1] - factors->bptr[b];
       PERP_TRY(perp_scan_afford(scan, "J", (double)r * d));
-      if ((double)f->joff[s] + (double)r * d > INT_MAX)
+      if ((double)factors->joff[s] + (double)r * d > INT_MAX)
         return perp_scan_fail(scan, scan->word_line, "J has too many numbers for a 32-bit index");
-      double *J = f->J + f->joff[s];
+      double *J = factors->J + factors->joff[s];
       for (int i = 0; i < r; i++)
         for (int j = 0; j < d; j++) PERP_TRY(perp_scan_real(scan, "an entry of J", &J[i + j * r]));
-      f->jblk[s] = b;
-      f->joff[s + 1] = f->joff[s] + r * d;
+      factors->jblk[s] = b;
+      factors->joff[s + 1] = factors->joff[s] + r * d;
     }
-    f->cptr[c + 1] = f->cptr[c] + r;
-    f->jptr[c + 1] = first + k;
+    factors->cptr[c + 1] = factors->cptr[c] + r;
+    factors->jptr[c + 1] = first + k;
   }
-  if (f->cptr[nc] != n)
-    return perp_scan_fail(scan, scan->word_line, "the groups have %d rows but n = %d", f->cptr[nc],
-                          n);
+  if (factors->cptr[nc] != n)
+    return perp_scan_fail(scan, scan->word_line, "the groups have %d rows but n = %d",
+                          factors->cptr[nc], n);
   return PERP_OK;
 }
 
-static perp_status read_blocks_of(perp_scan *scan, int nb, int nc, int line, struct factors *f,
-                                  const double *softness, perp_lcp_problem *out)
+static perp_status read_blocks_of(perp_scan *scan, int nb, int nc, int line,
+                                  struct factors *factors, const double *softness,
+                                  perp_lcp_problem *out)
 {
-  PERP_TRY(read_body_blocks(scan, nb, f));
-  f->J = f->W + f->mptr[nb];
-  PERP_TRY(read_groups(scan, out->p.n, nb, nc, f));
+  PERP_TRY(read_body_blocks(scan, nb, factors));
+  factors->J = factors->W + factors->mptr[nb];
+  PERP_TRY(read_groups(scan, out->p.n, nb, nc, factors));
   for (int b = 0; b < nb; b++) {
-    int d = f->bptr[b + 1] - f->bptr[b], at = f->mptr[b];
-    if (!io_lcp_invert(d, f->W + at, f->M + at))
+    int d = factors->bptr[b + 1] - factors->bptr[b], at = factors->mptr[b];
+    if (!io_lcp_invert(d, factors->W + at, factors->M + at))
       return perp_scan_fail(scan, line, "M^-1 of block %d is not positive definite", b);
   }
-  perp_blocks_transpose(nb, nc, f->jptr, f->jblk, f->jgrp, f->tptr, f->tsub);
-  const perp_blocks blocks = { .nv = f->bptr[nb],
+  perp_blocks_transpose(nb, nc, factors->jptr, factors->jblk, factors->jgrp, factors->tptr,
+                        factors->tsub);
+  const perp_blocks blocks = { .nv = factors->bptr[nb],
                                .m = out->p.n,
                                .nb = nb,
                                .nc = nc,
-                               .bptr = f->bptr,
-                               .mptr = f->mptr,
-                               .cptr = f->cptr,
-                               .jptr = f->jptr,
-                               .jblk = f->jblk,
-                               .joff = f->joff,
-                               .jgrp = f->jgrp,
-                               .tsub = f->tsub,
-                               .tptr = f->tptr,
-                               .M = f->M,
-                               .Minv = f->W,
-                               .J = f->J,
+                               .bptr = factors->bptr,
+                               .mptr = factors->mptr,
+                               .cptr = factors->cptr,
+                               .jptr = factors->jptr,
+                               .jblk = factors->jblk,
+                               .joff = factors->joff,
+                               .jgrp = factors->jgrp,
+                               .tsub = factors->tsub,
+                               .tptr = factors->tptr,
+                               .M = factors->M,
+                               .Minv = factors->W,
+                               .J = factors->J,
                                .s = softness };
   return perp_lcp_problem_set_blocks(scan->ctx, out, &blocks);
 }
@@ -257,16 +259,16 @@ static perp_status read_factored(perp_scan *scan, perp_lcp_problem *out, const d
   if (index == NULL || numbers == NULL)
     status = PERP_FAIL(scan->ctx, PERP_ERR_NOMEM, "no memory for %d blocks", nb);
   else {
-    struct factors f = { .bptr = index, .W = numbers, .M = numbers + room };
-    f.mptr = f.bptr + blocks;
-    f.tptr = f.mptr + blocks;
-    f.cptr = f.tptr + blocks;
-    f.jptr = f.cptr + groups;
-    f.jblk = f.jptr + groups;
-    f.jgrp = f.jblk + room;
-    f.tsub = f.jgrp + room;
-    f.joff = f.tsub + room;
-    status = read_blocks_of(scan, nb, nc, line, &f, softness, out);
+    struct factors factors = { .bptr = index, .W = numbers, .M = numbers + room };
+    factors.mptr = factors.bptr + blocks;
+    factors.tptr = factors.mptr + blocks;
+    factors.cptr = factors.tptr + blocks;
+    factors.jptr = factors.cptr + groups;
+    factors.jblk = factors.jptr + groups;
+    factors.jgrp = factors.jblk + room;
+    factors.tsub = factors.jgrp + room;
+    factors.joff = factors.tsub + room;
+    status = read_blocks_of(scan, nb, nc, line, &factors, softness, out);
   }
   free(index);
   free(numbers);

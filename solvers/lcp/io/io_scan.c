@@ -86,9 +86,9 @@ bool perp_scan_word(perp_scan *scan, char *word, size_t size)
 
 bool perp_scan_at_line_end(const perp_scan *scan)
 {
-  const char *p = scan->at;
-  while (p < scan->end && *p != '\n' && perp_scan_blank(*p)) p++;
-  return p == scan->end || *p == '\n' || (scan->comment != 0 && *p == scan->comment);
+  const char *at = scan->at;
+  while (at < scan->end && *at != '\n' && perp_scan_blank(*at)) at++;
+  return at == scan->end || *at == '\n' || (scan->comment != 0 && *at == scan->comment);
 }
 
 void perp_scan_rest(perp_scan *scan, char *buf, size_t size)
@@ -112,8 +112,8 @@ enum { WORD = 128 };
 /* The last line that has something on it. */
 static int last_line(const perp_scan *scan)
 {
-  const char *p = scan->at;
-  return scan->line - (p > scan->begin && p[-1] == '\n');
+  const char *at = scan->at;
+  return scan->line - (at > scan->begin && at[-1] == '\n');
 }
 
 /* The next word, of a number; kind: "an integer" or "a number". */
@@ -179,7 +179,7 @@ perp_status perp_scan_afford(perp_scan *scan, const char *what, double count)
   double room = (double)(scan->end - scan->at + 1) / 2;
   if (count <= room) return PERP_OK;
   int line = scan->line;
-  for (const char *p = scan->at; p < scan->end; p++) line += *p == '\n' && p + 1 < scan->end;
+  for (const char *at = scan->at; at < scan->end; at++) line += *at == '\n' && at + 1 < scan->end;
   return perp_scan_fail(scan, line, "the file ends too early: %.10g numbers are left of %s", count,
                         what);
 }

@@ -458,12 +458,13 @@ void perp_conic_step(perp_conic *conic, double *length, perp_stats *stats)
   const double sigma = (1 - far) * (1 - far) * (1 - far),
                mu = conic->parts > 0 ? gap / conic->parts : 0;
   for (int p = 0; p < conic->parts; p++) {
-    const perp_conic_part *t = &conic->part[p];
+    const perp_conic_part *part = &conic->part[p];
     double a[3], b[3];
-    conic_W(conic, p, -1, conic->ds + t->at, a);
-    conic_W(conic, p, 1, conic->dz + t->at, b);
-    conic_times(t->size, a, b, a);
-    for (int k = 0; k < t->size; k++) conic->bs[t->at + k] -= a[k] - (k == 0 ? sigma * mu : 0);
+    conic_W(conic, p, -1, conic->ds + part->at, a);
+    conic_W(conic, p, 1, conic->dz + part->at, b);
+    conic_times(part->size, a, b, a);
+    for (int k = 0; k < part->size; k++)
+      conic->bs[part->at + k] -= a[k] - (k == 0 ? sigma * mu : 0);
   }
   conic_direction(conic);
   const double t = fmin(1, SHARE * conic_length(conic));

@@ -348,14 +348,14 @@ static perp_reason bpp_box(perp_clamped *clamped, int warm)
 
 static perp_status bpp_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  const struct bpp_opts *o = opts;
+  const struct bpp_opts *chosen = opts;
   perp_clamped clamped = {
     .name = "bpp",
     .box = bpp_box,
-    .max_iter = o->max_iter,
-    .limits = o->friction,
-    .reuse = o->reuse,
-    .patience = o->patience,
+    .max_iter = chosen->max_iter,
+    .limits = chosen->friction,
+    .reuse = chosen->reuse,
+    .patience = chosen->patience,
     .foreign = 1e-10,
     .P.max_n = max_n,
   };

@@ -335,15 +335,15 @@ static perp_reason dantzig_box(perp_clamped *clamped, int warm)
 
 static perp_status dantzig_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  const struct dantzig_opts *o = opts;
+  const struct dantzig_opts *chosen = opts;
   perp_clamped clamped = {
     .name = "dantzig",
     .box = dantzig_box,
-    .max_iter = o->max_iter,
-    .limits = o->friction,
-    .reuse = o->reuse,
-    .start = o->start,
-    .order = o->order,
+    .max_iter = chosen->max_iter,
+    .limits = chosen->friction,
+    .reuse = chosen->reuse,
+    .start = chosen->start,
+    .order = chosen->order,
     .foreign = FOREIGN,
     .P.max_n = max_n,
   };

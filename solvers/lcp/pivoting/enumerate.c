@@ -70,9 +70,9 @@ static bool enumerate_is_friction(const perp_lcp *lcp, int i)
 }
 
 /* Where row i, no friction row, is at a bound. */
-static double enumerate_bound(const struct search *s, int i)
+static double enumerate_bound(const struct search *work, int i)
 {
-  return s->state[i] == PERP_ROW_LO ? s->q.lo[i] : s->q.hi[i];
+  return work->state[i] == PERP_ROW_LO ? work->q.lo[i] : work->q.hi[i];
 }
 
 /* ---- linear systems ---- */
@@ -129,120 +129,121 @@ static int enumerate_eliminate(double E[][N + 1], int m, int k, double *x)
 }
 
 /* Rows F of the system in x_F, for the current index set. */
-static void enumerate_assemble(struct search *s)
+static void enumerate_assemble(struct search *work)
 {
-  const perp_lcp *lcp = &s->q;
+  const perp_lcp *lcp = &work->q;
   int n = lcp->n, position[N];
-  s->nf = 0;
+  work->nf = 0;
   for (int i = 0; i < n; i++) {
-    s->c[i] = lcp->b[i];
+    work->c[i] = lcp->b[i];
     position[i] = -1;
-    if (s->state[i] == PERP_ROW_FREE) {
-      position[i] = s->nf;
-      s->F[s->nf++] = i;
+    if (work->state[i] == PERP_ROW_FREE) {
+      position[i] = work->nf;
+      work->F[work->nf++] = i;
     }
   }
-  for (int k = 0; k < s->nf; k++)
-    memcpy(s->col + k * n, lcp->A + s->F[k] * n, (size_t)n * sizeof *s->col);
+  for (int k = 0; k < work->nf; k++)
+    memcpy(work->col + k * n, lcp->A + work->F[k] * n, (size_t)n * sizeof *work->col);
   for (int i = 0; i < n; i++) {
-    if (s->state[i] == PERP_ROW_FREE) continue;
+    if (work->state[i] == PERP_ROW_FREE) continue;
     const double *column = lcp->A + i * n;
     double fixed = 0;
     if (enumerate_is_friction(lcp, i)) {
       int j = lcp->fric_of[i];
-      double f = s->state[i] * lcp->mu[i];
-      if (s->state[j] == PERP_ROW_FREE) {
-        for (int r = 0; r < n; r++) s->col[r + position[j] * n] += f * column[r];
+      double f = work->state[i] * lcp->mu[i];
+      if (work->state[j] == PERP_ROW_FREE) {
+        for (int r = 0; r < n; r++) work->col[r + position[j] * n] += f * column[r];
         continue;
       }
-      fixed = f * enumerate_bound(s, j);
+      fixed = f * enumerate_bound(work, j);
     } else
-      fixed = enumerate_bound(s, i);
+      fixed = enumerate_bound(work, i);
     if (fixed != 0)
-      for (int r = 0; r < n; r++) s->c[r] += fixed * column[r];
+      for (int r = 0; r < n; r++) work->c[r] += fixed * column[r];
   }
 }
 
 /* ---- one candidate ---- */
 
-/* s->lambda, judged */
-static void enumerate_judge(struct search *s)
+/* work->lambda, judged */
+static void enumerate_judge(struct search *work)
 {
-  int n = s->p->n;
-  s->work += n * n;
-  perp_lcp_product(s->p, s->lambda, s->w, NULL);
-  double rel = perp_lcp_rel(s->p, s->a, s->lambda, s->w);
-  if (rel < s->best_rel) {
-    s->best_rel = rel;
-    memcpy(s->best, s->lambda, (size_t)n * sizeof *s->best);
+  int n = work->p->n;
+  work->work += n * n;
+  perp_lcp_product(work->p, work->lambda, work->w, NULL);
+  double rel = perp_lcp_rel(work->p, work->a, work->lambda, work->w);
+  if (rel < work->best_rel) {
+    work->best_rel = rel;
+    memcpy(work->best, work->lambda, (size_t)n * sizeof *work->best);
   }
-  if (rel <= s->accept && !s->found(s->user, s->lambda, s->w, s->state)) s->stop = true;
+  if (rel <= work->accept && !work->found(work->user, work->lambda, work->w, work->state))
+    work->stop = true;
 }
 
 /* x_F -> lambda in original units, judged. */
-static void enumerate_weigh(struct search *s, const double *x)
+static void enumerate_weigh(struct search *work, const double *x)
 {
-  const perp_lcp *lcp = &s->q;
+  const perp_lcp *lcp = &work->q;
   int n = lcp->n;
   double size = 0;
-  for (int k = 0; k < s->nf; k++) size = fmax(size, fabs(x[k]));
+  for (int k = 0; k < work->nf; k++) size = fmax(size, fabs(x[k]));
   if (!(size <= DBL_MAX)) return;
-  for (int k = 0; k < s->nf; k++) { /* clearly outside: not worth a product */
-    int i = s->F[k];
+  for (int k = 0; k < work->nf; k++) { /* clearly outside: not worth a product */
+    int i = work->F[k];
     if (enumerate_is_friction(lcp, i)) continue;
     double room = 1e-6 * (size + DBL_MIN);
     if (x[k] < lcp->lo[i] - room || x[k] > lcp->hi[i] + room) return;
   }
   double y[N];
-  for (int k = 0; k < s->nf; k++) y[s->F[k]] = x[k];
+  for (int k = 0; k < work->nf; k++) y[work->F[k]] = x[k];
   for (int k = 0; k < n; k++) { /* the limits of friction rows come after their normals */
-    const int i = s->order[k];
-    if (s->state[i] == PERP_ROW_FREE) continue;
-    y[i] = enumerate_is_friction(lcp, i) ? s->state[i] * lcp->mu[i] * fmax(y[lcp->fric_of[i]], 0)
-                                         : enumerate_bound(s, i);
+    const int i = work->order[k];
+    if (work->state[i] == PERP_ROW_FREE) continue;
+    y[i] = enumerate_is_friction(lcp, i) ? work->state[i] * lcp->mu[i] * fmax(y[lcp->fric_of[i]], 0)
+                                         : enumerate_bound(work, i);
   }
-  for (int i = 0; i < n; i++) s->lambda[i] = y[i] * s->D[i];
-  enumerate_judge(s);
+  for (int i = 0; i < n; i++) work->lambda[i] = y[i] * work->D[i];
+  enumerate_judge(work);
 }
 
 /* w_row = 0 in x_F */
-static void enumerate_equation(const struct search *s, int row, double *E)
+static void enumerate_equation(const struct search *work, int row, double *E)
 {
-  for (int j = 0; j < s->nf; j++) E[j] = s->col[row + j * s->q.n];
-  E[s->nf] = -s->c[row];
+  for (int j = 0; j < work->nf; j++) E[j] = work->col[row + j * work->q.n];
+  E[work->nf] = -work->c[row];
 }
 
 /* Singular system: add further rows (w_i = 0 of rows at a bound, x_i = 0 of free variables). */
-static void enumerate_vertices(struct search *s, int rank)
+static void enumerate_vertices(struct search *work, int rank)
 {
-  const perp_lcp *lcp = &s->q;
-  int n = lcp->n, missing = s->nf - rank, extra[2 * N], extras = 0, pick[N];
+  const perp_lcp *lcp = &work->q;
+  int n = lcp->n, missing = work->nf - rank, extra[2 * N], extras = 0, pick[N];
   for (int i = 0; i < n; i++)
-    if (s->state[i] != PERP_ROW_FREE) extra[extras++] = i;
-  for (int k = 0; k < s->nf; k++)
-    if (!enumerate_is_friction(lcp, s->F[k]) && lcp->lo[s->F[k]] == -HUGE_VAL &&
-        lcp->hi[s->F[k]] == HUGE_VAL)
+    if (work->state[i] != PERP_ROW_FREE) extra[extras++] = i;
+  for (int k = 0; k < work->nf; k++)
+    if (!enumerate_is_friction(lcp, work->F[k]) && lcp->lo[work->F[k]] == -HUGE_VAL &&
+        lcp->hi[work->F[k]] == HUGE_VAL)
       extra[extras++] = n + k;
   if (missing > extras) return;
   for (int k = 0; k < missing; k++) pick[k] = k;
   for (;;) {
-    if (++s->combinations > COMBINATIONS * s->opt.max_iter) {
-      s->complete = false;
-      s->stop = true;
+    if (++work->combinations > COMBINATIONS * work->opt.max_iter) {
+      work->complete = false;
+      work->stop = true;
       return;
     }
     double E[2 * N][N + 1], x[N];
-    const int m = s->nf + missing;
-    s->work += m * s->nf * (double)s->nf;
+    const int m = work->nf + missing;
+    work->work += m * work->nf * (double)work->nf;
     for (int k = 0; k < m; k++) {
-      const int row = k < s->nf ? s->F[k] : extra[pick[k - s->nf]];
+      const int row = k < work->nf ? work->F[k] : extra[pick[k - work->nf]];
       if (row < n)
-        enumerate_equation(s, row, E[k]);
+        enumerate_equation(work, row, E[k]);
       else
-        for (int j = 0; j <= s->nf; j++) E[k][j] = row - n == j;
+        for (int j = 0; j <= work->nf; j++) E[k][j] = row - n == j;
     }
-    if (enumerate_eliminate(E, m, s->nf, x) == s->nf) enumerate_weigh(s, x);
-    if (s->stop) return;
+    if (enumerate_eliminate(E, m, work->nf, x) == work->nf) enumerate_weigh(work, x);
+    if (work->stop) return;
     int k = missing - 1; /* next combination */
     while (k >= 0 && pick[k] == extras - missing + k) k--;
     if (k < 0) return;
@@ -250,33 +251,34 @@ static void enumerate_vertices(struct search *s, int rank)
   }
 }
 
-static void enumerate_leaf(struct search *s)
+static void enumerate_leaf(struct search *work)
 {
   double E[N][N + 1], x[N];
-  int n = s->q.n;
-  if (++s->sets > s->opt.max_iter || perp_lcp_spent(s->p, s->work)) {
-    s->complete = false;
-    s->stop = true;
+  int n = work->q.n;
+  if (++work->sets > work->opt.max_iter || perp_lcp_spent(work->p, work->work)) {
+    work->complete = false;
+    work->stop = true;
     return;
   }
-  enumerate_assemble(s);
-  s->work += n * s->nf + s->nf * s->nf * (2 * s->nf / 3.0);
-  PERP_TRACE(s->ctx, .method = "enumerate", .what = "set", .iteration = s->sets, .entering = -1,
-             .leaving = -1, .residual = s->best_rel, .n = n, .state = s->state);
-  for (int k = 0; k < s->nf; k++) enumerate_equation(s, s->F[k], E[k]);
-  int rank = enumerate_eliminate(E, s->nf, s->nf, x);
-  if (s->pass == 0 && rank == s->nf) enumerate_weigh(s, x);
-  if (s->pass == 1 && rank < s->nf) enumerate_vertices(s, rank);
+  enumerate_assemble(work);
+  work->work += n * work->nf + work->nf * work->nf * (2 * work->nf / 3.0);
+  PERP_TRACE(work->ctx, .method = "enumerate", .what = "set", .iteration = work->sets,
+             .entering = -1, .leaving = -1, .residual = work->best_rel, .n = n,
+             .state = work->state);
+  for (int k = 0; k < work->nf; k++) enumerate_equation(work, work->F[k], E[k]);
+  int rank = enumerate_eliminate(E, work->nf, work->nf, x);
+  if (work->pass == 0 && rank == work->nf) enumerate_weigh(work, x);
+  if (work->pass == 1 && rank < work->nf) enumerate_vertices(work, rank);
 }
 
 /* Choices of row i, given those of its normal row. */
-static int enumerate_choices(const struct search *s, int i, signed char *out)
+static int enumerate_choices(const struct search *work, int i, signed char *out)
 {
-  const perp_lcp *lcp = &s->q;
+  const perp_lcp *lcp = &work->q;
   int count = 0;
   if (enumerate_is_friction(lcp, i)) {
     int j = lcp->fric_of[i];
-    bool closed = s->state[j] == PERP_ROW_LO && lcp->lo[j] == 0; /* no normal, no friction */
+    bool closed = work->state[j] == PERP_ROW_LO && lcp->lo[j] == 0; /* no normal, no friction */
     out[count++] = PERP_ROW_LO;
     if (closed || lcp->mu[i] == 0) return count;
     out[count++] = PERP_ROW_FREE;
@@ -289,17 +291,17 @@ static int enumerate_choices(const struct search *s, int i, signed char *out)
   return count;
 }
 
-static void enumerate_descend(struct search *s, int depth)
+static void enumerate_descend(struct search *work, int depth)
 {
-  if (depth == s->q.n) {
-    enumerate_leaf(s);
+  if (depth == work->q.n) {
+    enumerate_leaf(work);
     return;
   }
   signed char options[3];
-  int i = s->order[depth], count = enumerate_choices(s, i, options);
-  for (int k = 0; k < count && !s->stop; k++) {
-    s->state[i] = options[k];
-    enumerate_descend(s, depth + 1);
+  int i = work->order[depth], count = enumerate_choices(work, i, options);
+  for (int k = 0; k < count && !work->stop; k++) {
+    work->state[i] = options[k];
+    enumerate_descend(work, depth + 1);
   }
 }
 
@@ -328,43 +330,43 @@ static double index_sets(const perp_lcp *lcp)
 
 /* Both passes, the second only when the first found nothing or `all` is asked; the exact search
  * where both find nothing. */
-static void enumerate_run(struct search *s, const perp_lcp *lcp, bool all)
+static void enumerate_run(struct search *work, const perp_lcp *lcp, bool all)
 {
   int n = lcp->n, k = 0;
   double scratch[N];
-  s->p = lcp;
-  s->best_rel = HUGE_VAL;
-  s->complete = true;
-  s->stop = false;
-  s->sets = s->combinations = 0;
-  s->work = (double)n * n;
-  perp_lcp_equilibration(lcp, s->D, scratch);
-  perp_lcp_rescale(lcp, s->D, s->A, s->b, s->lo, s->hi, s->mu, &s->q);
-  s->q.lo = s->lo;
-  s->q.hi = s->hi;
-  perp_lcp_scales(lcp, s->a, NULL);
+  work->p = lcp;
+  work->best_rel = HUGE_VAL;
+  work->complete = true;
+  work->stop = false;
+  work->sets = work->combinations = 0;
+  work->work = (double)n * n;
+  perp_lcp_equilibration(lcp, work->D, scratch);
+  perp_lcp_rescale(lcp, work->D, work->A, work->b, work->lo, work->hi, work->mu, &work->q);
+  work->q.lo = work->lo;
+  work->q.hi = work->hi;
+  perp_lcp_scales(lcp, work->a, NULL);
   for (int friction = 0; friction < 2; friction++)
     for (int i = 0; i < n; i++)
-      if (enumerate_is_friction(lcp, i) == (friction == 1)) s->order[k++] = i;
-  int limit = s->opt.max_iter;
-  for (s->pass = 0; s->pass < 2 && !s->stop; s->pass++) {
-    s->sets = 0;
-    if (s->pass == 1 && !all && s->best_rel <= s->accept) break;
-    enumerate_descend(s, 0);
+      if (enumerate_is_friction(lcp, i) == (friction == 1)) work->order[k++] = i;
+  int limit = work->opt.max_iter;
+  for (work->pass = 0; work->pass < 2 && !work->stop; work->pass++) {
+    work->sets = 0;
+    if (work->pass == 1 && !all && work->best_rel <= work->accept) break;
+    enumerate_descend(work, 0);
   }
-  if (limit < s->sets) s->sets = limit;
-  s->excluded = false;
-  if (s->best_rel <= s->accept || !s->complete) return;
-  enum perp_exact_answer exact = perp_exact_exclude(lcp, PERP_EXCLUDE_WORK, NULL, s->lambda);
-  s->excluded = exact == PERP_EXACT_IMPOSSIBLE;
+  if (limit < work->sets) work->sets = limit;
+  work->excluded = false;
+  if (work->best_rel <= work->accept || !work->complete) return;
+  enum perp_exact_answer exact = perp_exact_exclude(lcp, PERP_EXCLUDE_WORK, NULL, work->lambda);
+  work->excluded = exact == PERP_EXACT_IMPOSSIBLE;
   if (exact != PERP_EXACT_POSSIBLE) return;
-  /* Index set of s->lambda: for those who are told of the solution. */
-  for (int i = 0; i < s->p->n; i++) {
-    double lo, hi, x = s->lambda[i];
-    perp_lcp_bounds(s->p, s->lambda, i, &lo, &hi);
-    s->state[i] = (signed char)(x <= lo ? PERP_ROW_LO : x >= hi ? PERP_ROW_HI : PERP_ROW_FREE);
+  /* Index set of work->lambda: for those who are told of the solution. */
+  for (int i = 0; i < work->p->n; i++) {
+    double lo, hi, x = work->lambda[i];
+    perp_lcp_bounds(work->p, work->lambda, i, &lo, &hi);
+    work->state[i] = (signed char)(x <= lo ? PERP_ROW_LO : x >= hi ? PERP_ROW_HI : PERP_ROW_FREE);
   }
-  enumerate_judge(s);
+  enumerate_judge(work);
 }
 
 /* ---- all solutions ---- */
@@ -380,10 +382,10 @@ struct collector {
 static bool enumerate_collect(void *user, const double *lambda, const double *w,
                               const signed char *state)
 {
-  struct collector *c = user;
-  size_t n = (size_t)c->n;
-  for (int k = 0; k < c->count; k++) {
-    const double *other = c->seen + (size_t)k * n;
+  struct collector *collector = user;
+  size_t n = (size_t)collector->n;
+  for (int k = 0; k < collector->count; k++) {
+    const double *other = collector->seen + (size_t)k * n;
     double apart = 0, size = 0;
     for (size_t i = 0; i < n; i++) {
       apart = fmax(apart, fabs(other[i] - lambda[i]));
@@ -391,19 +393,19 @@ static bool enumerate_collect(void *user, const double *lambda, const double *w,
     }
     if (apart <= 1e-9 * size) return true;
   }
-  if (c->count == c->room) {
-    int room = c->room > 0 ? 2 * c->room : 16;
-    double *more = realloc(c->seen, (size_t)room * (n > 0 ? n : 1) * sizeof *more);
+  if (collector->count == collector->room) {
+    int room = collector->room > 0 ? 2 * collector->room : 16;
+    double *more = realloc(collector->seen, (size_t)room * (n > 0 ? n : 1) * sizeof *more);
     if (more == NULL) {
-      c->failed = true;
+      collector->failed = true;
       return false;
     }
-    c->seen = more;
-    c->room = room;
+    collector->seen = more;
+    collector->room = room;
   }
-  memcpy(c->seen + (size_t)c->count * n, lambda, n * sizeof *c->seen);
-  c->count++;
-  return c->found == NULL || c->found(c->user, lambda, w, state);
+  memcpy(collector->seen + (size_t)collector->count * n, lambda, n * sizeof *collector->seen);
+  collector->count++;
+  return collector->found == NULL || collector->found(collector->user, lambda, w, state);
 }
 
 perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *lcp, double accept,
@@ -428,20 +430,21 @@ perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *lcp, double ac
                      "enumerate serves only n <= %d, at most %d index sets, no cones, and normal "
                      "rows with lo >= 0",
                      N, MOST_SETS);
-  struct collector c = { .n = lcp->n, .found = found, .user = user };
-  struct search *s = calloc(1, sizeof *s);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "enumerate: no memory for a workspace");
-  s->opt.max_iter = MOST_SETS;
-  s->accept = accept;
-  s->found = enumerate_collect;
-  s->user = &c;
-  enumerate_run(s, &plain, true);
-  *count = c.count;
-  if (complete != NULL) *complete = s->complete && !s->stop && (c.count > 0 || s->excluded);
-  free(c.seen);
-  free(s);
-  if (c.failed)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "enumerate: no memory for %d solutions", c.count);
+  struct collector collector = { .n = lcp->n, .found = found, .user = user };
+  struct search *work = calloc(1, sizeof *work);
+  if (work == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "enumerate: no memory for a workspace");
+  work->opt.max_iter = MOST_SETS;
+  work->accept = accept;
+  work->found = enumerate_collect;
+  work->user = &collector;
+  enumerate_run(work, &plain, true);
+  *count = collector.count;
+  if (complete != NULL)
+    *complete = work->complete && !work->stop && (collector.count > 0 || work->excluded);
+  free(collector.seen);
+  free(work);
+  if (collector.failed)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "enumerate: no memory for %d solutions", collector.count);
   return PERP_OK;
 }
 
@@ -450,10 +453,10 @@ perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *lcp, double ac
 static perp_status enumerate_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   (void)max_n; /* small by nature */
-  struct search *s = calloc(1, sizeof *s);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "enumerate: no memory for a workspace");
-  s->opt = *(const struct options *)opts;
-  *ws = s;
+  struct search *work = calloc(1, sizeof *work);
+  if (work == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "enumerate: no memory for a workspace");
+  work->opt = *(const struct options *)opts;
+  *ws = work;
   return PERP_OK;
 }
 
@@ -461,15 +464,15 @@ static perp_status enumerate_create(perp_ctx *ctx, int max_n, const void *opts, 
  */
 static bool good_enough(void *user, const double *lambda, const double *w, const signed char *state)
 {
-  const struct search *s = user;
+  const struct search *work = user;
   (void)lambda, (void)w, (void)state;
-  return !(s->best_rel <= 1e-2 * s->accept);
+  return !(work->best_rel <= 1e-2 * work->accept);
 }
 
 static perp_status enumerate_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                    double *certificate, perp_stats *stats)
 {
-  struct search *s = ws;
+  struct search *work = ws;
   double sets = index_sets(lcp);
   perp_no_certificate(lcp, certificate);
   if (!(sets <= MOST_SETS)) {
@@ -483,21 +486,21 @@ static perp_status enumerate_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp,
                 lcp->n);
     return PERP_OK;
   }
-  s->accept = s->opt.tol > 0 ? s->opt.tol : lcp->tol > 0 ? lcp->tol : 1e-10;
-  s->found = good_enough;
-  s->user = s;
-  s->ctx = ctx;
-  enumerate_run(s, lcp, false);
-  stats->iterations = s->sets;
-  stats->factorizations = s->sets;
-  stats->work = s->work;
-  if (s->best_rel < HUGE_VAL) memcpy(lambda, s->best, (size_t)lcp->n * sizeof *lambda);
-  stats->reason = s->best_rel <= s->accept ? PERP_EXACT
-                  : !s->complete           ? PERP_MAX_ITER
-                  : s->excluded            ? PERP_INFEASIBLE
-                                           : PERP_STALLED;
-  PERP_TRACE(ctx, .method = "enumerate", .what = "done", .iteration = s->sets, .entering = -1,
-             .leaving = -1, .residual = s->best_rel, .n = lcp->n, .x = lambda);
+  work->accept = work->opt.tol > 0 ? work->opt.tol : lcp->tol > 0 ? lcp->tol : 1e-10;
+  work->found = good_enough;
+  work->user = work;
+  work->ctx = ctx;
+  enumerate_run(work, lcp, false);
+  stats->iterations = work->sets;
+  stats->factorizations = work->sets;
+  stats->work = work->work;
+  if (work->best_rel < HUGE_VAL) memcpy(lambda, work->best, (size_t)lcp->n * sizeof *lambda);
+  stats->reason = work->best_rel <= work->accept ? PERP_EXACT
+                  : !work->complete              ? PERP_MAX_ITER
+                  : work->excluded               ? PERP_INFEASIBLE
+                                                 : PERP_STALLED;
+  PERP_TRACE(ctx, .method = "enumerate", .what = "done", .iteration = work->sets, .entering = -1,
+             .leaving = -1, .residual = work->best_rel, .n = lcp->n, .x = lambda);
   return PERP_OK;
 }
 

@@ -45,16 +45,16 @@ struct keller {
 
 static void keller_layout(void *ws, perp_arena *arena)
 {
-  struct keller *k = ws;
-  perp_path_layout(&k->path, arena);
-  k->saved = PERP_CARVE(arena, signed char, k->path.P.max_n);
-  k->avoid = PERP_CARVE(arena, unsigned char, k->path.P.max_n);
+  struct keller *keller = ws;
+  perp_path_layout(&keller->path, arena);
+  keller->saved = PERP_CARVE(arena, signed char, keller->path.P.max_n);
+  keller->avoid = PERP_CARVE(arena, unsigned char, keller->path.P.max_n);
 }
 
 static perp_status keller_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  struct keller k = { .o = *(const struct keller_opts *)opts, .path.P.max_n = max_n };
-  return perp_workspace_create(ctx, "keller", &k, sizeof k, keller_layout, ws);
+  struct keller keller = { .o = *(const struct keller_opts *)opts, .path.P.max_n = max_n };
+  return perp_workspace_create(ctx, "keller", &keller, sizeof keller, keller_layout, ws);
 }
 
 /* Mark the rows out of order; returns the worst not to be avoided, -1 when there is none. */
@@ -105,10 +105,10 @@ static void keller_begin(perp_path *path, int r)
 }
 
 /* the complementary basis before the cycle that ended on a ray */
-static void take_back(struct keller *k)
+static void take_back(struct keller *keller)
 {
-  perp_path *path = &k->path;
-  memcpy(path->st, k->saved, (size_t)path->P.n);
+  perp_path *path = &keller->path;
+  memcpy(path->st, keller->saved, (size_t)path->P.n);
   for (int i = 0; i < path->P.n; i++) {
     if (path->kind[i] == PERP_PATH_PARKED) path->kind[i] = PERP_PATH_FREE;
     if (path->st[i] != PERP_ROW_FREE) perp_path_rest(path, i, path->st[i] == PERP_ROW_LO);
@@ -117,9 +117,9 @@ static void take_back(struct keller *k)
   perp_path_recompute(path, 3);
 }
 
-static perp_reason keller_run(struct keller *k)
+static perp_reason keller_run(struct keller *keller)
 {
-  perp_path *path = &k->path;
+  perp_path *path = &keller->path;
   perp_path_sets(path, path->warm);
   perp_path_core(path);
   if (path->warm && !perp_path_clean(path)) {
@@ -129,14 +129,14 @@ static perp_reason keller_run(struct keller *k)
   for (int round = 0; round < 5; round++) {
     int r, settled = 0;
     perp_path_recompute(path, 3);
-    memset(k->avoid, 0, (size_t)path->P.n);
-    while ((r = worst_row(path, k->avoid)) >= 0) {
-      memcpy(k->saved, path->st, (size_t)path->P.n);
+    memset(keller->avoid, 0, (size_t)path->P.n);
+    while ((r = worst_row(path, keller->avoid)) >= 0) {
+      memcpy(keller->saved, path->st, (size_t)path->P.n);
       keller_begin(path, r);
       perp_reason reason = perp_path_follow(path, r, true);
       if (reason == PERP_RUNNING) {
         if (++settled > path->P.n) return PERP_CYCLED;
-        memset(k->avoid, 0, (size_t)path->P.n);
+        memset(keller->avoid, 0, (size_t)path->P.n);
         continue;
       }
       if (reason != PERP_RAY) return reason;
@@ -145,11 +145,11 @@ static perp_reason keller_run(struct keller *k)
       if (perp_pivot_spent(&path->P, path->stats)) return PERP_MAX_ITER;
       /* open rows may have grown worse along the ray: one of them may bring it to an end */
       memcpy(path->wp, path->dp, (size_t)path->P.n * sizeof *path->wp);
-      k->avoid[r] = 1;
+      keller->avoid[r] = 1;
       path->stats->iterations++;
-      take_back(k);
+      take_back(keller);
       memcpy(path->dp, path->wp, (size_t)path->P.n * sizeof *path->dp);
-      if (worst_row(path, k->avoid) < 0) return PERP_RAY;
+      if (worst_row(path, keller->avoid) < 0) return PERP_RAY;
     }
     /* refine the basic solution and look at all rows again */
     perp_path_recompute(path, 3);
@@ -183,11 +183,11 @@ static bool keller_outside(perp_path *path)
 static perp_status keller_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                 double *certificate, perp_stats *stats)
 {
-  struct keller *k = ws;
-  perp_path *path = &k->path;
+  struct keller *keller = ws;
+  perp_path *path = &keller->path;
   PERP_TRY(perp_path_take(ctx, path, lcp, "keller", lambda, certificate, stats));
-  path->limit = k->o.max_iter > 0 ? k->o.max_iter : 25 * lcp->n + 1000;
-  stats->reason = keller_run(k);
+  path->limit = keller->o.max_iter > 0 ? keller->o.max_iter : 25 * lcp->n + 1000;
+  stats->reason = keller_run(keller);
   if (stats->reason == PERP_RAY && keller_outside(path)) stats->reason = PERP_UNSUITED;
   if ((stats->reason == PERP_RAY || stats->reason == PERP_INFEASIBLE) && certificate != NULL)
     memcpy(certificate, path->dp, (size_t)lcp->n * sizeof *certificate);

@@ -76,8 +76,8 @@ static void lemke_layout(void *ws, perp_arena *arena)
 
 static perp_status lemke_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  struct lemke l = { .o = *(const struct lemke_opts *)opts, .path.P.max_n = max_n };
-  return perp_workspace_create(ctx, "lemke", &l, sizeof l, lemke_layout, ws);
+  struct lemke lemke = { .o = *(const struct lemke_opts *)opts, .path.P.max_n = max_n };
+  return perp_workspace_create(ctx, "lemke", &lemke, sizeof lemke, lemke_layout, ws);
 }
 
 static double lemke_cover_of(const perp_path *path, int cover, int i)
@@ -239,20 +239,20 @@ static void lemke_certify(const perp_path *path, double *certificate)
 static perp_status lemke_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                double *certificate, perp_stats *stats)
 {
-  struct lemke *l = ws;
-  perp_path *path = &l->path;
+  struct lemke *lemke = ws;
+  perp_path *path = &lemke->path;
   perp_reason reason = PERP_RUNNING, first = PERP_RUNNING; /* first: of those that are none */
   PERP_TRY(perp_path_take(ctx, path, lcp, "lemke", lambda, certificate, stats));
-  path->lexico = l->o.ties == TIES_LEXICOGRAPHIC;
-  const bool warm = l->o.start == START_GUESS || (l->o.start == START_AUTO && path->warm);
+  path->lexico = lemke->o.ties == TIES_LEXICOGRAPHIC;
+  const bool warm = lemke->o.start == START_GUESS || (lemke->o.start == START_AUTO && path->warm);
   /* attempts share the limit; each keeps its part, so that a bad covering vector cannot use up all
    */
-  const int tries = (l->o.cover == COVER_AUTO ? COVERS : 1) + warm;
-  const int total = l->o.max_iter > 0 ? l->o.max_iter : 50 * lcp->n + 1000;
+  const int tries = (lemke->o.cover == COVER_AUTO ? COVERS : 1) + warm;
+  const int total = lemke->o.max_iter > 0 ? lemke->o.max_iter : 50 * lcp->n + 1000;
   bool answered = false;
   for (int k = 0; k < tries; k++) {
     const bool guess = warm && k == 0;
-    const int cover = l->o.cover == COVER_AUTO ? COVER_ONES + k - warm + guess : l->o.cover;
+    const int cover = lemke->o.cover == COVER_AUTO ? COVER_ONES + k - warm + guess : lemke->o.cover;
     path->limit = k == tries - 1 ? total : total / tries * (k + 1);
     reason = lemke_attempt(path, lcp, guess, cover);
     /* numerical trouble: go on from the basis that was reached */

@@ -160,23 +160,23 @@ static int lemke_howson_split(struct howson *H)
 }
 
 /* Payoffs between 0.1 and 1.1 from the costs in T, and the basis of the slacks. */
-static void lemke_howson_start(struct tableau *t, int rows, int cols)
+static void lemke_howson_start(struct tableau *tableau, int rows, int cols)
 {
   const size_t count = (size_t)rows * (size_t)cols;
   double top = -HUGE_VAL, low = HUGE_VAL;
   for (size_t k = 0; k < count; k++) {
-    top = perp_larger(top, t->T[k]);
-    low = perp_smaller(low, t->T[k]);
+    top = perp_larger(top, tableau->T[k]);
+    low = perp_smaller(low, tableau->T[k]);
   }
   const double width = perp_larger(top - low, 1e-300);
-  for (size_t k = 0; k < count; k++) t->T[k] = (top - t->T[k]) / width + 0.1;
-  t->rows = rows;
-  t->cols = cols;
+  for (size_t k = 0; k < count; k++) tableau->T[k] = (top - tableau->T[k]) / width + 0.1;
+  tableau->rows = rows;
+  tableau->cols = cols;
   for (int i = 0; i < rows; i++) {
-    t->q[i] = 1;
-    t->basic[i] = i;
+    tableau->q[i] = 1;
+    tableau->basic[i] = i;
   }
-  for (int j = 0; j < cols; j++) t->nonbasic[j] = rows + j;
+  for (int j = 0; j < cols; j++) tableau->nonbasic[j] = rows + j;
 }
 
 static void lemke_howson_fill(struct howson *H, int m)
@@ -194,35 +194,37 @@ static void lemke_howson_fill(struct howson *H, int m)
 
 /* entry of B^-1 in row p and the column of slack v: a column of T when v is nonbasic, else a unit
  * vector */
-static double inverse_entry(const struct tableau *t, const int *where, int p, int v)
+static double inverse_entry(const struct tableau *tableau, const int *where, int p, int v)
 {
-  return where[v] >= 0 ? t->T[p + (size_t)where[v] * (size_t)t->rows] : t->basic[p] == v;
+  return where[v] >= 0 ? tableau->T[p + (size_t)where[v] * (size_t)tableau->rows]
+                       : tableau->basic[p] == v;
 }
 
 /* The row that leaves when column e enters: least ratio q / T_e, ties lexicographic; -1 when
  * unbounded. */
-static int leaving_row(const struct tableau *t, int e, int *where, int *tied)
+static int leaving_row(const struct tableau *tableau, int e, int *where, int *tied)
 {
-  const double *col = t->T + (size_t)e * (size_t)t->rows;
+  const double *col = tableau->T + (size_t)e * (size_t)tableau->rows;
   double best = HUGE_VAL;
   int count = 0;
-  for (int p = 0; p < t->rows; p++)
-    if (col[p] > TINY) best = perp_smaller(best, (t->q[p] + TIE) / col[p]);
+  for (int p = 0; p < tableau->rows; p++)
+    if (col[p] > TINY) best = perp_smaller(best, (tableau->q[p] + TIE) / col[p]);
   if (best == HUGE_VAL) return -1;
-  for (int p = 0; p < t->rows; p++)
-    if (col[p] > TINY && t->q[p] / col[p] <= best) tied[count++] = p;
+  for (int p = 0; p < tableau->rows; p++)
+    if (col[p] > TINY && tableau->q[p] / col[p] <= best) tied[count++] = p;
   if (count > 1) {
-    for (int v = 0; v < t->rows; v++) where[v] = -1;
-    for (int j = 0; j < t->cols; j++)
-      if (t->nonbasic[j] < t->rows) where[t->nonbasic[j]] = j;
+    for (int v = 0; v < tableau->rows; v++) where[v] = -1;
+    for (int j = 0; j < tableau->cols; j++)
+      if (tableau->nonbasic[j] < tableau->rows) where[tableau->nonbasic[j]] = j;
   }
-  for (int v = 0; v < t->rows && count > 1; v++) {
+  for (int v = 0; v < tableau->rows && count > 1; v++) {
     double least = HUGE_VAL;
     int kept = 0;
     for (int k = 0; k < count; k++)
-      least = perp_smaller(least, inverse_entry(t, where, tied[k], v) / col[tied[k]]);
+      least = perp_smaller(least, inverse_entry(tableau, where, tied[k], v) / col[tied[k]]);
     for (int k = 0; k < count; k++)
-      if (inverse_entry(t, where, tied[k], v) / col[tied[k]] <= least + TIE * (1 + fabs(least)))
+      if (inverse_entry(tableau, where, tied[k], v) / col[tied[k]] <=
+          least + TIE * (1 + fabs(least)))
         tied[kept++] = tied[k];
     count = kept;
   }
@@ -230,28 +232,28 @@ static int leaving_row(const struct tableau *t, int e, int *where, int *tied)
 }
 
 /* exchange column e and row p; returns the variable that left */
-static int lemke_howson_pivot(struct tableau *t, int p, int e, double *col, double *row)
+static int lemke_howson_pivot(struct tableau *tableau, int p, int e, double *col, double *row)
 {
-  int rows = t->rows, cols = t->cols;
-  double *pivot_col = t->T + (size_t)e * (size_t)rows, s = 1 / pivot_col[p];
+  int rows = tableau->rows, cols = tableau->cols;
+  double *pivot_col = tableau->T + (size_t)e * (size_t)rows, s = 1 / pivot_col[p];
   memcpy(col, pivot_col, (size_t)rows * sizeof *col);
-  for (int j = 0; j < cols; j++) row[j] = t->T[p + (size_t)j * (size_t)rows] * s;
+  for (int j = 0; j < cols; j++) row[j] = tableau->T[p + (size_t)j * (size_t)rows] * s;
   /* T_ij -= col_i row_j, and the pivot row and column */
   col[p] = 0;
   for (int j = 0; j < cols; j++) row[j] = -row[j];
   row[e] = 0;
-  perp_rank1(rows, cols, col, row, t->T, (size_t)rows);
-  for (int j = 0; j < cols; j++) t->T[p + (size_t)j * (size_t)rows] = -row[j];
-  double theta = t->q[p] * s;
+  perp_rank1(rows, cols, col, row, tableau->T, (size_t)rows);
+  for (int j = 0; j < cols; j++) tableau->T[p + (size_t)j * (size_t)rows] = -row[j];
+  double theta = tableau->q[p] * s;
   for (int i = 0; i < rows; i++) {
     pivot_col[i] = -col[i] * s;
-    t->q[i] = perp_larger(t->q[i] - theta * col[i], 0);
+    tableau->q[i] = perp_larger(tableau->q[i] - theta * col[i], 0);
   }
   pivot_col[p] = s;
-  t->q[p] = theta;
-  int left = t->basic[p];
-  t->basic[p] = t->nonbasic[e];
-  t->nonbasic[e] = left;
+  tableau->q[p] = theta;
+  int left = tableau->basic[p];
+  tableau->basic[p] = tableau->nonbasic[e];
+  tableau->nonbasic[e] = left;
   return left;
 }
 
@@ -271,21 +273,21 @@ static perp_reason lemke_howson_follow(struct howson *H, perp_ctx *ctx, int m, i
   /* x_k enters the second tableau, y_k the first */
   int second = k < m, variable = k < m ? l + k : k;
   for (;;) {
-    struct tableau *t = second ? &H->two : &H->one;
+    struct tableau *tableau = second ? &H->two : &H->one;
     int e = 0;
-    while (e < t->cols && t->nonbasic[e] != variable) e++;
-    if (e == t->cols) return PERP_STALLED;
+    while (e < tableau->cols && tableau->nonbasic[e] != variable) e++;
+    if (e == tableau->cols) return PERP_STALLED;
     if (stats->iterations >= limit || perp_pivot_spent(&H->P, stats)) return PERP_MAX_ITER;
-    int p = leaving_row(t, e, H->ipiv, H->tied);
+    int p = leaving_row(tableau, e, H->ipiv, H->tied);
     if (p < 0) return PERP_RAY;
-    int left = lemke_howson_pivot(t, p, e, H->col, H->row);
-    stats->work += (double)t->rows * t->cols;
-    if (!isfinite(t->q[p])) return PERP_NOT_FINITE;
+    int left = lemke_howson_pivot(tableau, p, e, H->col, H->row);
+    stats->work += (double)tableau->rows * tableau->cols;
+    if (!isfinite(tableau->q[p])) return PERP_NOT_FINITE;
     int pair = row_of(second, m, l, left);
     stats->iterations++;
     PERP_TRACE(ctx, .method = "lemke-howson", .what = "pivot", .iteration = stats->iterations,
                .entering = H->perm[row_of(second, m, l, variable)], .leaving = H->perm[pair],
-               .step = t->q[p], .residual = (double)NAN, .n = H->P.n);
+               .step = tableau->q[p], .residual = (double)NAN, .n = H->P.n);
     if (pair == k) return PERP_RUNNING;
     /* the complement lives in the other tableau */
     second = !second;

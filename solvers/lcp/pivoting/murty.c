@@ -47,15 +47,15 @@ struct murty {
 
 static void murty_layout(void *ws, perp_arena *arena)
 {
-  struct murty *k = ws;
-  perp_path_layout(&k->path, arena);
-  k->seen = PERP_CARVE(arena, signed char, k->path.P.max_n);
+  struct murty *murty = ws;
+  perp_path_layout(&murty->path, arena);
+  murty->seen = PERP_CARVE(arena, signed char, murty->path.P.max_n);
 }
 
 static perp_status murty_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  struct murty k = { .o = *(const struct murty_opts *)opts, .path.P.max_n = max_n };
-  return perp_workspace_create(ctx, "murty", &k, sizeof k, murty_layout, ws);
+  struct murty murty = { .o = *(const struct murty_opts *)opts, .path.P.max_n = max_n };
+  return perp_workspace_create(ctx, "murty", &murty, sizeof murty, murty_layout, ws);
 }
 
 /* the row that changes over, -1 when all are in order */
@@ -120,17 +120,17 @@ static bool murty_leave(perp_path *path, int i)
   return true;
 }
 
-static perp_reason murty_run(struct murty *k)
+static perp_reason murty_run(struct murty *murty)
 {
-  perp_path *path = &k->path;
+  perp_path *path = &murty->path;
   int n = path->P.n, steps = 0, window = 1;
   bool checked = false;
   perp_path_sets(path, path->warm);
   perp_path_core(path);
   perp_path_recompute(path, path->K.m > 0 ? 3 : 1);
-  memcpy(k->seen, path->st, (size_t)n);
+  memcpy(murty->seen, path->st, (size_t)n);
   for (;;) {
-    const int i = murty_choose(path, k->o.rule);
+    const int i = murty_choose(path, murty->o.rule);
     if (i < 0) {
       if (checked) break;
       perp_path_recompute(path, 3); /* once more with fresh numbers */
@@ -151,9 +151,9 @@ static perp_reason murty_run(struct murty *k)
                .leaving = was ? i : -1, .step = path->lambda[i] - before, .residual = (double)NAN,
                .n = n, .x = path->lambda, .w = path->w, .state = path->st);
     if (path->stats->iterations % REFRESH == 0) perp_path_recompute(path, 2);
-    if (memcmp(k->seen, path->st, (size_t)n) == 0) return PERP_CYCLED;
+    if (memcmp(murty->seen, path->st, (size_t)n) == 0) return PERP_CYCLED;
     if (++steps == window) {
-      memcpy(k->seen, path->st, (size_t)n);
+      memcpy(murty->seen, path->st, (size_t)n);
       window *= 2;
       steps = 0;
     }
@@ -165,11 +165,11 @@ static perp_reason murty_run(struct murty *k)
 static perp_status murty_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                double *certificate, perp_stats *stats)
 {
-  struct murty *k = ws;
+  struct murty *murty = ws;
   /* never claims infeasibility: no certificate */
-  PERP_TRY(perp_path_take(ctx, &k->path, lcp, "murty", lambda, certificate, stats));
-  k->path.limit = k->o.max_iter > 0 ? k->o.max_iter : 100 * lcp->n + 1000;
-  stats->reason = murty_run(k);
+  PERP_TRY(perp_path_take(ctx, &murty->path, lcp, "murty", lambda, certificate, stats));
+  murty->path.limit = murty->o.max_iter > 0 ? murty->o.max_iter : 100 * lcp->n + 1000;
+  stats->reason = murty_run(murty);
   return PERP_OK;
 }
 

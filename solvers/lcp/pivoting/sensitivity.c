@@ -189,11 +189,12 @@ static perp_status basis_choose(perp_ctx *ctx, struct basis *B, int i, int sign,
                                 .hi = hi,
                                 .fric_of = friction ? fric_of : NULL,
                                 .mu = mu };
-  perp_lcp_solutions s;
-  PERP_TRY(perp_lcp_solutions_find(ctx, &directions, 1e-9, B->zero, &s));
-  *unique = s.complete && s.count == 1 && s.parts == 1 && s.part[0].known && s.part[0].bounded;
-  for (int l = 0; l < m && *unique; l++) B->y[B->W[l]] = s.lambda[l];
-  perp_lcp_solutions_free(&s);
+  perp_lcp_solutions solutions;
+  PERP_TRY(perp_lcp_solutions_find(ctx, &directions, 1e-9, B->zero, &solutions));
+  *unique = solutions.complete && solutions.count == 1 && solutions.parts == 1 &&
+            solutions.part[0].known && solutions.part[0].bounded;
+  for (int l = 0; l < m && *unique; l++) B->y[B->W[l]] = solutions.lambda[l];
+  perp_lcp_solutions_free(&solutions);
   return PERP_OK;
 }
 

@@ -102,84 +102,86 @@ static bool part_within(const int *member, int count, const int *other, int othe
 
 /* Keeps the members, in rising order, unless another part has them all; takes out what they cover.
  */
-static void part_add(struct grouping *g, const int *member, int count)
+static void part_add(struct grouping *grouping, const int *member, int count)
 {
-  perp_lcp_solutions *s = g->s;
-  for (int p = 0; p < s->parts; p++)
-    if (part_within(member, count, s->part[p].member, s->part[p].count)) return;
+  perp_lcp_solutions *solutions = grouping->s;
+  for (int p = 0; p < solutions->parts; p++)
+    if (part_within(member, count, solutions->part[p].member, solutions->part[p].count)) return;
   int kept = 0;
-  for (int p = 0; p < s->parts; p++) {
-    if (part_within(s->part[p].member, s->part[p].count, member, count))
-      part_free(&s->part[p]);
+  for (int p = 0; p < solutions->parts; p++) {
+    if (part_within(solutions->part[p].member, solutions->part[p].count, member, count))
+      part_free(&solutions->part[p]);
     else
-      s->part[kept++] = s->part[p];
+      solutions->part[kept++] = solutions->part[p];
   }
-  s->parts = kept;
-  if (s->parts == g->room) {
-    const int room = g->room > 0 ? 2 * g->room : 16;
-    perp_lcp_part *more = realloc(s->part, (size_t)room * sizeof *more);
-    g->failed = more == NULL;
-    if (g->failed) return;
-    s->part = more;
-    g->room = room;
+  solutions->parts = kept;
+  if (solutions->parts == grouping->room) {
+    const int room = grouping->room > 0 ? 2 * grouping->room : 16;
+    perp_lcp_part *more = realloc(solutions->part, (size_t)room * sizeof *more);
+    grouping->failed = more == NULL;
+    if (grouping->failed) return;
+    solutions->part = more;
+    grouping->room = room;
   }
   int *own = malloc((size_t)count * sizeof *own);
-  g->failed = own == NULL;
-  if (g->failed) return;
+  grouping->failed = own == NULL;
+  if (grouping->failed) return;
   memcpy(own, member, (size_t)count * sizeof *own);
-  s->part[s->parts++] = (perp_lcp_part){ .count = count, .member = own };
+  solutions->part[solutions->parts++] = (perp_lcp_part){ .count = count, .member = own };
 }
 
 /* Splits the members by the sets of the rows from order[depth] on, where they have none in common.
  */
-static void part_split(struct grouping *g, const int *member, int count, int depth)
+static void part_split(struct grouping *grouping, const int *member, int count, int depth)
 {
-  const perp_lcp *lcp = g->lcp;
-  const perp_lcp_solutions *s = g->s;
-  if (g->failed || s->parts > PERP_SOLUTIONS_MOST) return;
+  const perp_lcp *lcp = grouping->lcp;
+  const perp_lcp_solutions *solutions = grouping->s;
+  if (grouping->failed || solutions->parts > PERP_SOLUTIONS_MOST) return;
   if (depth == lcp->n) {
-    part_add(g, member, count);
+    part_add(grouping, member, count);
     return;
   }
-  const int row = g->order[depth];
+  const int row = grouping->order[depth];
   unsigned common = PERP_SET_LO | PERP_SET_FREE | PERP_SET_HI;
-  for (int k = 0; k < count; k++) common &= s->sets[row + member[k] * lcp->n];
+  for (int k = 0; k < count; k++) common &= solutions->sets[row + member[k] * lcp->n];
   const bool zero = lcp->lo == NULL || lcp->lo[row] == 0,
-             idle = set_is_friction(lcp, row) && g->closed[lcp->fric_of[row]];
+             idle = set_is_friction(lcp, row) && grouping->closed[lcp->fric_of[row]];
   if (idle || common != 0) {
     /* at 0 its friction rows may be anything: no choice excludes less */
-    g->closed[row] = zero && (common & PERP_SET_LO) != 0;
-    part_split(g, member, count, depth + 1);
+    grouping->closed[row] = zero && (common & PERP_SET_LO) != 0;
+    part_split(grouping, member, count, depth + 1);
     return;
   }
   int *some = malloc((size_t)count * sizeof *some);
-  g->failed = some == NULL;
-  for (unsigned set = PERP_SET_LO; set <= PERP_SET_HI && !g->failed; set *= 2) {
+  grouping->failed = some == NULL;
+  for (unsigned set = PERP_SET_LO; set <= PERP_SET_HI && !grouping->failed; set *= 2) {
     int m = 0;
     for (int k = 0; k < count; k++)
-      if (s->sets[row + member[k] * lcp->n] & set) some[m++] = member[k];
-    g->closed[row] = zero && set == PERP_SET_LO;
-    if (m > 0) part_split(g, some, m, depth + 1);
+      if (solutions->sets[row + member[k] * lcp->n] & set) some[m++] = member[k];
+    grouping->closed[row] = zero && set == PERP_SET_LO;
+    if (m > 0) part_split(grouping, some, m, depth + 1);
   }
   free(some);
 }
 
 /* Rank of the differences between the members, columns brought to one size. */
-static int part_dimension(const perp_lcp_solutions *s, const perp_lcp_part *part, double zero)
+static int part_dimension(const perp_lcp_solutions *solutions, const perp_lcp_part *part,
+                          double zero)
 {
   double E[ROWS][ROWS], size[ROWS];
-  int n = s->n, rank = 0;
-  const double *first = s->lambda + (size_t)part->member[0] * n;
+  int n = solutions->n, rank = 0;
+  const double *first = solutions->lambda + (size_t)part->member[0] * n;
   for (int j = 0; j < n; j++) {
     size[j] = 0;
     for (int k = 0; k < part->count; k++)
-      size[j] = fmax(size[j], fabs(s->lambda[(size_t)part->member[k] * n + j]));
+      size[j] = fmax(size[j], fabs(solutions->lambda[(size_t)part->member[k] * n + j]));
   }
   /* an orthonormal basis, one member after the other (modified Gram-Schmidt) */
   for (int k = 1; k < part->count && rank < n; k++) {
     double length = 0, *e = E[rank];
     for (int j = 0; j < n; j++)
-      e[j] = size[j] > 0 ? (s->lambda[(size_t)part->member[k] * n + j] - first[j]) / size[j] : 0;
+      e[j] = size[j] > 0 ? (solutions->lambda[(size_t)part->member[k] * n + j] - first[j]) / size[j]
+                         : 0;
     for (int twice = 0; twice < 2; twice++)
       for (int r = 0; r < rank; r++) {
         double dot = 0;
@@ -205,11 +207,11 @@ struct recession {
   int below[ROWS], above[ROWS];
 };
 
-static void recession_new(struct recession *r, const perp_lcp *lcp, int j, int sign,
+static void recession_new(struct recession *recession, const perp_lcp *lcp, int j, int sign,
                           perp_exact *exact)
 {
   int n = lcp->n, m = n, width = n + 1;
-  *r = (struct recession){ .lcp = lcp, .j = j };
+  *recession = (struct recession){ .lcp = lcp, .j = j };
   mpq_t *R = perp_exact_alloc(3 * n * width, sizeof *R),
         *upper = perp_exact_alloc(n, sizeof *upper);
   for (int k = 0; k < 3 * n * width; k++) mpq_init(R[k]);
@@ -218,10 +220,10 @@ static void recession_new(struct recession *r, const perp_lcp *lcp, int j, int s
     for (int k = 0; k < n; k++) mpq_set_d(R[i * width + 1 + k], perp_lcp_entry(lcp, i, k));
   for (int i = 0; i < n; i++) {
     if (!set_is_friction(lcp, i)) continue;
-    r->below[i] = n + m++;
-    r->above[i] = n + m++;
+    recession->below[i] = n + m++;
+    recession->above[i] = n + m++;
     for (int up = 0; up < 2; up++) {
-      mpq_t *row = R + (size_t)(r->below[i] + up - n) * width;
+      mpq_t *row = R + (size_t)(recession->below[i] + up - n) * width;
       mpq_set_d(row[1 + lcp->fric_of[i]], lcp->mu[i]);
       mpq_set_si(row[1 + i], up ? -1 : 1, 1);
     }
@@ -238,8 +240,8 @@ static void recession_new(struct recession *r, const perp_lcp *lcp, int j, int s
   free(upper);
   for (int i = 0; i < n; i++) {
     if (set_is_friction(lcp, i)) {
-      perp_exact_restrict(exact, r->below[i], PERP_EXACT_UP);
-      perp_exact_restrict(exact, r->above[i], PERP_EXACT_UP);
+      perp_exact_restrict(exact, recession->below[i], PERP_EXACT_UP);
+      perp_exact_restrict(exact, recession->above[i], PERP_EXACT_UP);
     } else if (i != j) {
       const perp_exact_sides side = perp_exact_sides_of(lcp, i);
       if (side.up == side.down) {
@@ -254,16 +256,18 @@ static void recession_new(struct recession *r, const perp_lcp *lcp, int j, int s
 }
 
 /* Row i in one of its sets; false: d_j is not 0 there. */
-static bool recession_take(const struct recession *r, perp_exact *exact, int i, unsigned set)
+static bool recession_take(const struct recession *recession, perp_exact *exact, int i,
+                           unsigned set)
 {
-  const int w = r->lcp->n + i;
+  const int w = recession->lcp->n + i;
   if (set == PERP_SET_FREE) {
     perp_exact_restrict(exact, w, PERP_EXACT_FIXED);
     return true;
   }
-  if (set_is_friction(r->lcp, i))
-    perp_exact_restrict(exact, set == PERP_SET_LO ? r->below[i] : r->above[i], PERP_EXACT_FIXED);
-  else if (i == r->j)
+  if (set_is_friction(recession->lcp, i))
+    perp_exact_restrict(exact, set == PERP_SET_LO ? recession->below[i] : recession->above[i],
+                        PERP_EXACT_FIXED);
+  else if (i == recession->j)
     return false;
   else
     perp_exact_restrict(exact, i, PERP_EXACT_FIXED);
@@ -273,11 +277,11 @@ static bool recession_take(const struct recession *r, perp_exact *exact, int i, 
 }
 
 /* From order[depth] on, each row in one of its sets. */
-static enum perp_exact_answer recession_search(const struct recession *r, perp_exact *exact,
+static enum perp_exact_answer recession_search(const struct recession *recession, perp_exact *exact,
                                                const int *order, const unsigned char *sets,
                                                bool *closed, int depth, perp_exact *found)
 {
-  const int n = r->lcp->n;
+  const int n = recession->lcp->n;
   const enum perp_exact_answer answer = perp_exact_decide(exact, NULL);
   if (answer != PERP_EXACT_POSSIBLE) return answer;
   if (depth == n) {
@@ -286,18 +290,18 @@ static enum perp_exact_answer recession_search(const struct recession *r, perp_e
   }
   const int i = order[depth];
   closed[i] = false;
-  const bool idle = set_is_friction(r->lcp, i) && closed[r->lcp->fric_of[i]];
+  const bool idle = set_is_friction(recession->lcp, i) && closed[recession->lcp->fric_of[i]];
   const bool any = sets[i] == (PERP_SET_LO | PERP_SET_FREE | PERP_SET_HI) &&
-                   !set_is_friction(r->lcp, i);
-  if (idle || any) return recession_search(r, exact, order, sets, closed, depth + 1, found);
+                   !set_is_friction(recession->lcp, i);
+  if (idle || any) return recession_search(recession, exact, order, sets, closed, depth + 1, found);
   for (unsigned set = PERP_SET_LO; set <= PERP_SET_HI; set *= 2) {
     if (!(sets[i] & set)) continue;
     perp_exact part;
     perp_exact_copy(exact, &part);
-    closed[i] = set == PERP_SET_LO && (r->lcp->lo == NULL || r->lcp->lo[i] == 0);
-    const enum perp_exact_answer deeper = recession_take(r, &part, i, set)
-                                              ? recession_search(r, &part, order, sets, closed,
-                                                                 depth + 1, found)
+    closed[i] = set == PERP_SET_LO && (recession->lcp->lo == NULL || recession->lcp->lo[i] == 0);
+    const enum perp_exact_answer deeper = recession_take(recession, &part, i, set)
+                                              ? recession_search(recession, &part, order, sets,
+                                                                 closed, depth + 1, found)
                                               : PERP_EXACT_IMPOSSIBLE;
     exact->work = part.work;
     perp_exact_free(&part);
@@ -307,31 +311,32 @@ static enum perp_exact_answer recession_search(const struct recession *r, perp_e
 }
 
 /* d of the dictionary, largest entry 1. */
-static void recession_read(const struct recession *r, const perp_exact *exact, int sign, double *d)
+static void recession_read(const struct recession *recession, const perp_exact *exact, int sign,
+                           double *d)
 {
   double most = 0;
   mpq_t x;
   mpq_init(x);
-  for (int i = 0; i < r->lcp->n; i++) {
+  for (int i = 0; i < recession->lcp->n; i++) {
     perp_exact_value(exact, i, x);
     const long by = exact->column[1 + i] - exact->column[0];
-    d[i] = i == r->j ? sign : ldexp(mpq_get_d(x), (int)by);
+    d[i] = i == recession->j ? sign : ldexp(mpq_get_d(x), (int)by);
     most = fmax(most, fabs(d[i]));
   }
   mpq_clear(x);
-  for (int i = 0; i < r->lcp->n; i++) d[i] /= most;
+  for (int i = 0; i < recession->lcp->n; i++) d[i] /= most;
 }
 
 /* Is this part unbounded, and where to?  False: no memory. */
-static bool part_recedes(const struct grouping *g, perp_lcp_part *part)
+static bool part_recedes(const struct grouping *grouping, perp_lcp_part *part)
 {
-  const perp_lcp *lcp = g->lcp;
+  const perp_lcp *lcp = grouping->lcp;
   const int n = lcp->n;
   unsigned char sets[ROWS];
   bool weak = false, closed[ROWS] = { false };
   for (int i = 0; i < n; i++) {
     sets[i] = PERP_SET_LO | PERP_SET_FREE | PERP_SET_HI;
-    for (int k = 0; k < part->count; k++) sets[i] &= g->s->sets[i + part->member[k] * n];
+    for (int k = 0; k < part->count; k++) sets[i] &= grouping->s->sets[i + part->member[k] * n];
     const perp_exact_sides side = perp_exact_sides_of(lcp, i);
     if ((side.up && side.down) || (sets[i] & (sets[i] - 1))) weak = true;
   }
@@ -342,18 +347,18 @@ static bool part_recedes(const struct grouping *g, perp_lcp_part *part)
     const perp_exact_sides side = perp_exact_sides_of(lcp, j);
     for (int sign = 1; sign >= -1; sign -= 2) {
       if (sign > 0 ? !side.up : !side.down) continue;
-      struct recession r;
+      struct recession recession;
       perp_exact exact, found;
-      recession_new(&r, lcp, j, sign, &exact);
-      const enum perp_exact_answer answer = recession_search(&r, &exact, g->order, sets, closed, 0,
-                                                             &found);
+      recession_new(&recession, lcp, j, sign, &exact);
+      const enum perp_exact_answer answer = recession_search(&recession, &exact, grouping->order,
+                                                             sets, closed, 0, &found);
       perp_exact_free(&exact);
       if (answer == PERP_EXACT_SPENT) part->known = false;
       if (answer != PERP_EXACT_POSSIBLE) continue;
       part->bounded = false;
       part->known = true;
       part->ray = malloc((size_t)n * sizeof *part->ray);
-      if (part->ray != NULL) recession_read(&r, &found, sign, part->ray);
+      if (part->ray != NULL) recession_read(&recession, &found, sign, part->ray);
       perp_exact_free(&found);
       return part->ray != NULL;
     }
@@ -372,67 +377,73 @@ struct gathering {
   double scratch[PERP_LCP_SCRATCH(ROWS, 0)];
 };
 
-static bool gather_room(struct gathering *g)
+static bool gather_room(struct gathering *gathering)
 {
-  perp_lcp_solutions *s = g->s;
-  if (s->count < g->room) return true;
-  const size_t room = g->room > 0 ? 2 * (size_t)g->room : 16, n = (size_t)s->n + 1;
-  void *lambda = realloc(s->lambda, room * n * sizeof *s->lambda);
-  if (lambda != NULL) s->lambda = lambda;
-  void *w = realloc(s->w, room * n * sizeof *s->w);
-  if (w != NULL) s->w = w;
-  void *sets = realloc(s->sets, room * n);
-  if (sets != NULL) s->sets = sets;
-  void *judgement = realloc(s->judgement, room * sizeof *s->judgement);
-  if (judgement != NULL) s->judgement = judgement;
-  void *verdict = realloc(s->verdict, room * sizeof *s->verdict);
-  if (verdict != NULL) s->verdict = verdict;
+  perp_lcp_solutions *solutions = gathering->s;
+  if (solutions->count < gathering->room) return true;
+  const size_t room = gathering->room > 0 ? 2 * (size_t)gathering->room : 16,
+               n = (size_t)solutions->n + 1;
+  void *lambda = realloc(solutions->lambda, room * n * sizeof *solutions->lambda);
+  if (lambda != NULL) solutions->lambda = lambda;
+  void *w = realloc(solutions->w, room * n * sizeof *solutions->w);
+  if (w != NULL) solutions->w = w;
+  void *sets = realloc(solutions->sets, room * n);
+  if (sets != NULL) solutions->sets = sets;
+  void *judgement = realloc(solutions->judgement, room * sizeof *solutions->judgement);
+  if (judgement != NULL) solutions->judgement = judgement;
+  void *verdict = realloc(solutions->verdict, room * sizeof *solutions->verdict);
+  if (verdict != NULL) solutions->verdict = verdict;
   if (lambda == NULL || w == NULL || sets == NULL || judgement == NULL || verdict == NULL)
     return false;
-  g->room = (int)room;
+  gathering->room = (int)room;
   return true;
 }
 
 static bool gather(void *user, const double *lambda, const double *w, const signed char *state)
 {
-  struct gathering *g = user;
-  perp_lcp_solutions *s = g->s;
+  struct gathering *gathering = user;
+  perp_lcp_solutions *solutions = gathering->s;
   (void)w, (void)state;
-  g->full = s->count == PERP_SOLUTIONS_MOST;
-  g->failed = !g->full && !gather_room(g);
-  if (g->full || g->failed) return false;
-  const size_t at = (size_t)s->count * s->n;
-  memcpy(s->lambda + at, lambda, (size_t)s->n * sizeof *lambda);
-  perp_lcp_judge(g->lcp, lambda, s->w + at, g->scratch, &s->judgement[s->count]);
-  s->verdict[s->count] = perp_lcp_verdict(g->lcp, g->tol, &s->judgement[s->count]);
-  perp_lcp_row_sets(g->lcp, lambda, s->w + at, g->zero, s->sets + at, g->scratch);
-  if (s->verdict[s->count] == PERP_CONVERGED || s->verdict[s->count] == PERP_UNDECIDED)
-    s->count++;
+  gathering->full = solutions->count == PERP_SOLUTIONS_MOST;
+  gathering->failed = !gathering->full && !gather_room(gathering);
+  if (gathering->full || gathering->failed) return false;
+  const size_t at = (size_t)solutions->count * solutions->n;
+  memcpy(solutions->lambda + at, lambda, (size_t)solutions->n * sizeof *lambda);
+  perp_lcp_judge(gathering->lcp, lambda, solutions->w + at, gathering->scratch,
+                 &solutions->judgement[solutions->count]);
+  solutions->verdict[solutions->count] = perp_lcp_verdict(gathering->lcp, gathering->tol,
+                                                          &solutions->judgement[solutions->count]);
+  perp_lcp_row_sets(gathering->lcp, lambda, solutions->w + at, gathering->zero,
+                    solutions->sets + at, gathering->scratch);
+  if (solutions->verdict[solutions->count] == PERP_CONVERGED ||
+      solutions->verdict[solutions->count] == PERP_UNDECIDED)
+    solutions->count++;
   else
-    s->rejected++;
+    solutions->rejected++;
   return true;
 }
 
 /* False: no memory. */
-static bool group(const perp_lcp *lcp, double zero, perp_lcp_solutions *s)
+static bool group(const perp_lcp *lcp, double zero, perp_lcp_solutions *solutions)
 {
-  struct grouping g = { .lcp = lcp, .s = s };
-  int n = 0, *all = malloc(((size_t)s->count + 1) * sizeof *all);
+  struct grouping grouping = { .lcp = lcp, .s = solutions };
+  int n = 0, *all = malloc(((size_t)solutions->count + 1) * sizeof *all);
   if (all == NULL) return false;
   for (int friction = 0; friction < 2; friction++)
     for (int i = 0; i < lcp->n; i++)
-      if (set_is_friction(lcp, i) == (friction == 1)) g.order[n++] = i;
-  for (int k = 0; k < s->count; k++) all[k] = k;
-  if (s->count > 0) part_split(&g, all, s->count, 0);
+      if (set_is_friction(lcp, i) == (friction == 1)) grouping.order[n++] = i;
+  for (int k = 0; k < solutions->count; k++) all[k] = k;
+  if (solutions->count > 0) part_split(&grouping, all, solutions->count, 0);
   free(all);
-  for (int p = 0; p < s->parts && !g.failed && s->parts <= PERP_SOLUTIONS_MOST; p++) {
-    s->part[p].dimension = part_dimension(s, &s->part[p], zero);
-    g.failed = !part_recedes(&g, &s->part[p]);
+  for (int p = 0;
+       p < solutions->parts && !grouping.failed && solutions->parts <= PERP_SOLUTIONS_MOST; p++) {
+    solutions->part[p].dimension = part_dimension(solutions, &solutions->part[p], zero);
+    grouping.failed = !part_recedes(&grouping, &solutions->part[p]);
   }
-  if (s->parts <= PERP_SOLUTIONS_MOST) return !g.failed;
-  for (int p = 0; p < s->parts; p++) part_free(&s->part[p]);
-  s->parts = -1;
-  return !g.failed;
+  if (solutions->parts <= PERP_SOLUTIONS_MOST) return !grouping.failed;
+  for (int p = 0; p < solutions->parts; p++) part_free(&solutions->part[p]);
+  solutions->parts = -1;
+  return !grouping.failed;
 }
 
 perp_status perp_lcp_solutions_find(perp_ctx *ctx, const perp_lcp *lcp, double tol, double zero,
@@ -442,24 +453,24 @@ perp_status perp_lcp_solutions_find(perp_ctx *ctx, const perp_lcp *lcp, double t
   *out = (perp_lcp_solutions){ .n = lcp->n };
   if (!(tol > 0) || !(zero >= 0))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "all solutions: tol = %g, zero = %g", tol, zero);
-  struct gathering g = { .lcp = lcp, .tol = tol, .zero = zero, .s = out };
-  PERP_TRY(perp_lcp_all_solutions(ctx, lcp, ACCEPT, gather, &g, &count, &out->complete));
-  if (g.failed || !group(lcp, zero, out)) {
+  struct gathering gathering = { .lcp = lcp, .tol = tol, .zero = zero, .s = out };
+  PERP_TRY(perp_lcp_all_solutions(ctx, lcp, ACCEPT, gather, &gathering, &count, &out->complete));
+  if (gathering.failed || !group(lcp, zero, out)) {
     perp_lcp_solutions_free(out);
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "all solutions: no memory for %d", count);
   }
   return PERP_OK;
 }
 
-void perp_lcp_solutions_free(perp_lcp_solutions *s)
+void perp_lcp_solutions_free(perp_lcp_solutions *solutions)
 {
-  if (s == NULL) return;
-  for (int p = 0; p < s->parts; p++) part_free(&s->part[p]);
-  free(s->part);
-  free(s->lambda);
-  free(s->w);
-  free(s->sets);
-  free(s->judgement);
-  free(s->verdict);
-  *s = (perp_lcp_solutions){ 0 };
+  if (solutions == NULL) return;
+  for (int p = 0; p < solutions->parts; p++) part_free(&solutions->part[p]);
+  free(solutions->part);
+  free(solutions->lambda);
+  free(solutions->w);
+  free(solutions->sets);
+  free(solutions->judgement);
+  free(solutions->verdict);
+  *solutions = (perp_lcp_solutions){ 0 };
 }

@@ -179,26 +179,26 @@ perp_status perp_lcp_generate_classic(perp_ctx *ctx, const perp_lcp_family *fami
                                       perp_rng *rng, perp_lcp_problem *out)
 {
   if (family->kind == PERP_GEN_TABLE) {
-    const struct small *t = table;
-    while (strcmp(t->name, family->name) != 0) t++;
+    const struct small *small = table;
+    while (strcmp(small->name, family->name) != 0) small++;
     bool solved = (family->classes & PERP_CLASS_SOLVABLE) != 0;
     unsigned parts = PERP_PART_A | (solved ? PERP_PART_SOLUTION : 0u) |
-                     (t->free ? PERP_PART_BOUNDS : 0u);
+                     (small->free ? PERP_PART_BOUNDS : 0u);
     PERP_TRY(perp_lcp_problem_new(ctx, n, parts, out));
     perp_lcp_arrays x = perp_lcp_edit(out);
     for (int i = 0; i < n; i++) {
-      for (int j = 0; j < n; j++) AT(i, j) = t->A[i * n + j];
-      x.b[i] = t->b[i];
-      if (solved) x.solution[i] = t->z[i];
-      if (t->free) x.lo[i] = -__builtin_inf();
+      for (int j = 0; j < n; j++) AT(i, j) = small->A[i * n + j];
+      x.b[i] = small->b[i];
+      if (solved) x.solution[i] = small->z[i];
+      if (small->free) x.lo[i] = -__builtin_inf();
     }
-    perp_status status = perp_lcp_problem_note(ctx, out, "%s", t->note);
+    perp_status status = perp_lcp_problem_note(ctx, out, "%s", small->note);
     if (status != PERP_OK) perp_lcp_problem_free(out);
     return status;
   }
   bool solved = family->kind <= PERP_GEN_KOSTREVA || family->kind == PERP_GEN_HILBERT;
   PERP_TRY(perp_lcp_problem_new(ctx, n, PERP_PART_A | (solved ? PERP_PART_SOLUTION : 0u), out));
-  perp_lcp_arrays x = perp_lcp_edit(out);
+  perp_lcp_arrays arrays = perp_lcp_edit(out);
   perp_lcp_problem scratch = { 0 };
   if (family->kind == PERP_GEN_HARKER_PANG) {
     perp_status status = perp_lcp_problem_new(ctx, n, PERP_PART_A, &scratch);
@@ -206,9 +206,9 @@ perp_status perp_lcp_generate_classic(perp_ctx *ctx, const perp_lcp_family *fami
       perp_lcp_problem_free(out);
       return status;
     }
-    x.lo = perp_lcp_edit(&scratch).A;
+    arrays.lo = perp_lcp_edit(&scratch).A;
   }
-  generate_classic_fill(x, family->kind, n, rng);
+  generate_classic_fill(arrays, family->kind, n, rng);
   perp_lcp_problem_free(&scratch);
   return PERP_OK;
 }

@@ -68,34 +68,35 @@ struct scene {
 
 /* ---- geometry ---- */
 
-static perp_status open_scene(perp_ctx *ctx, int boxes, int contacts, struct scene *s)
+static perp_status open_scene(perp_ctx *ctx, int boxes, int contacts, struct scene *scene)
 {
-  *s = (struct scene){ .boxes = boxes, .ratio = 1 };
-  s->points = calloc((size_t)contacts, sizeof *s->points);
-  if (s->points == NULL)
+  *scene = (struct scene){ .boxes = boxes, .ratio = 1 };
+  scene->points = calloc((size_t)contacts, sizeof *scene->points);
+  if (scene->points == NULL)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", contacts);
   return PERP_OK;
 }
 
 /* The overlap [x0, x1] x [-1/2, 1/2], x relative to cube `above`; offset: of `below` from `above`.
  */
-static void generate_contact_interface(struct scene *s, int above, int below, double x0, double x1,
-                                       double offset)
+static void generate_contact_interface(struct scene *scene, int above, int below, double x0,
+                                       double x1, double offset)
 {
   for (int k = 0; k < 4; k++) {
     double x = k & 1 ? x1 : x0, y = k & 2 ? 0.5 : -0.5;
-    s->points[s->contacts++] = (struct point){
+    scene->points[scene->contacts++] = (struct point){
       .above = above, .below = below, .ra = { x, y, -0.5 }, .rb = { x - offset, y, 0.5 }
     };
   }
 }
 
-static perp_status generate_contact_stack(perp_ctx *ctx, int boxes, struct scene *s)
+static perp_status generate_contact_stack(perp_ctx *ctx, int boxes, struct scene *scene)
 {
-  PERP_TRY(open_scene(ctx, boxes, 4 * boxes, s));
+  PERP_TRY(open_scene(ctx, boxes, 4 * boxes, scene));
   for (int i = 0; i < boxes; i++) {
-    generate_contact_interface(s, i, i - 1, -0.5, 0.5, 0);
-    for (int k = 0; k < 4; k++) s->points[4 * i + k].load = (boxes - i) * mass * gravity * step / 4;
+    generate_contact_interface(scene, i, i - 1, -0.5, 0.5, 0);
+    for (int k = 0; k < 4; k++)
+      scene->points[4 * i + k].load = (boxes - i) * mass * gravity * step / 4;
   }
   return PERP_OK;
 }
@@ -135,12 +136,12 @@ void perp_lcp_wall_nearest(int contacts, int boxes, int *W, int *H)
 
 /* Load of a cube at offset e from its centre, carried straight down by the neighbouring contact
  * columns; columns are the distinct x of its lower contacts first ... first + count - 1. */
-static void generate_contact_carry(struct scene *s, int first, int count, double load, double e)
+static void generate_contact_carry(struct scene *scene, int first, int count, double load, double e)
 {
   /* bracket e by columns */
   double left = -HUGE_VAL, right = HUGE_VAL;
   for (int k = first; k < first + count; k++) {
-    double x = s->points[k].ra[0];
+    double x = scene->points[k].ra[0];
     if (x <= e && x > left) left = x;
     if (x >= e && x < right) right = x;
   }
@@ -153,51 +154,52 @@ static void generate_contact_carry(struct scene *s, int first, int count, double
   }
   for (int c = 0; c < 2; c++) {
     int points = 0;
-    for (int k = first; k < first + count; k++) points += s->points[k].ra[0] == column[c];
+    for (int k = first; k < first + count; k++) points += scene->points[k].ra[0] == column[c];
     for (int k = first; k < first + count; k++)
-      if (s->points[k].ra[0] == column[c]) s->points[k].load += share[c] * load / points;
+      if (scene->points[k].ra[0] == column[c]) scene->points[k].load += share[c] * load / points;
     if (right == left) break;
   }
 }
 
 /* Row j of the wall has W - (j & 1) cubes at x = i + (j & 1) / 2. */
-static perp_status generate_contact_wall(perp_ctx *ctx, int W, int H, struct scene *s)
+static perp_status generate_contact_wall(perp_ctx *ctx, int W, int H, struct scene *scene)
 {
-  PERP_TRY(open_scene(ctx, perp_lcp_wall_boxes(W, H), perp_lcp_wall_contacts(W, H), s));
-  int *first = calloc((size_t)s->boxes + 1, sizeof *first);  /* lower contacts of each cube */
-  double *load = calloc((size_t)s->boxes * 2, sizeof *load); /* of each cube, and its moment */
+  PERP_TRY(open_scene(ctx, perp_lcp_wall_boxes(W, H), perp_lcp_wall_contacts(W, H), scene));
+  int *first = calloc((size_t)scene->boxes + 1, sizeof *first);  /* lower contacts of each cube */
+  double *load = calloc((size_t)scene->boxes * 2, sizeof *load); /* of each cube, and its moment */
   if (first == NULL || load == NULL) {
     free(first);
     free(load);
-    free(s->points);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d boxes", s->boxes);
+    free(scene->points);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d boxes", scene->boxes);
   }
   int row = 0, under = 0, box = 0;
   for (int j = 0; j < H; j++) {
     int count = W - (j & 1), count_under = W - ((j + 1) & 1);
     row = box;
     for (int i = 0; i < count; i++, box++) {
-      first[box] = s->contacts;
+      first[box] = scene->contacts;
       if (j == 0) {
-        generate_contact_interface(s, box, -1, -0.5, 0.5, 0);
+        generate_contact_interface(scene, box, -1, -0.5, 0.5, 0);
         continue;
       }
       int left = j & 1 ? i : i - 1; /* the cubes below, at offsets -1/2 and 1/2 */
-      if (left >= 0) generate_contact_interface(s, box, under + left, -0.5, 0, -0.5);
-      if (left + 1 < count_under) generate_contact_interface(s, box, under + left + 1, 0, 0.5, 0.5);
+      if (left >= 0) generate_contact_interface(scene, box, under + left, -0.5, 0, -0.5);
+      if (left + 1 < count_under)
+        generate_contact_interface(scene, box, under + left + 1, 0, 0.5, 0.5);
     }
     under = row;
   }
-  first[box] = s->contacts;
+  first[box] = scene->contacts;
   /* loads from the top down: contacts of higher cubes come later, so all of a cube's are known */
-  for (int i = s->boxes - 1; i >= 0; i--) {
+  for (int i = scene->boxes - 1; i >= 0; i--) {
     double total = load[2 * i] + mass * gravity * step, moment = load[2 * i + 1];
-    generate_contact_carry(s, first[i], first[i + 1] - first[i], total, moment / total);
+    generate_contact_carry(scene, first[i], first[i + 1] - first[i], total, moment / total);
     for (int k = first[i]; k < first[i + 1]; k++) {
-      struct point *c = &s->points[k];
-      if (c->below < 0) continue;
-      load[2 * c->below] += c->load;
-      load[2 * c->below + 1] += c->load * c->rb[0];
+      struct point *point = &scene->points[k];
+      if (point->below < 0) continue;
+      load[2 * point->below] += point->load;
+      load[2 * point->below + 1] += point->load * point->rb[0];
     }
   }
   free(load);
@@ -245,57 +247,59 @@ static void generate_contact_side(double *G, int rows, double sign, const double
   }
 }
 
-static perp_status generate_contact_assemble(perp_ctx *ctx, const struct scene *s, int rows,
-                                             bool soft, struct assembly *f, perp_blocks *blocks)
+static perp_status generate_contact_assemble(perp_ctx *ctx, const struct scene *scene, int rows,
+                                             bool soft, struct assembly *assembly,
+                                             perp_blocks *blocks)
 {
   int sub = 0;
-  for (int c = 0; c < s->contacts; c++) sub += s->points[c].below >= 0 ? 2 : 1;
-  *f = (struct assembly){ .scene = s, .rows = rows, .sub = sub, .soft = soft };
-  PERP_TRY(perp_arena_layout(ctx, &f->arena, generate_contact_layout, f));
+  for (int c = 0; c < scene->contacts; c++) sub += scene->points[c].below >= 0 ? 2 : 1;
+  *assembly = (struct assembly){ .scene = scene, .rows = rows, .sub = sub, .soft = soft };
+  PERP_TRY(perp_arena_layout(ctx, &assembly->arena, generate_contact_layout, assembly));
   double times = 1;
-  for (int b = 0; b <= s->boxes; b++, times *= s->ratio) {
-    f->bptr[b] = 6 * b;
-    f->mptr[b] = 36 * b;
-    for (int k = 0; k < 36 && b < s->boxes; k++) {
+  for (int b = 0; b <= scene->boxes; b++, times *= scene->ratio) {
+    assembly->bptr[b] = 6 * b;
+    assembly->mptr[b] = 36 * b;
+    for (int k = 0; k < 36 && b < scene->boxes; k++) {
       double m = k % 7 == 0 ? times * (k / 7 < 3 ? mass : inertia) : 0;
-      f->M[36 * b + k] = m;
-      f->Minv[36 * b + k] = m > 0 ? 1 / m : 0;
+      assembly->M[36 * b + k] = m;
+      assembly->Minv[36 * b + k] = m > 0 ? 1 / m : 0;
     }
   }
   int k = 0;
-  for (int c = 0; c < s->contacts; c++) {
-    const struct point *q = &s->points[c];
-    f->cptr[c] = rows * c;
-    f->jptr[c] = k;
-    if (q->below >= 0) {
-      f->jblk[k] = q->below;
-      generate_contact_side(f->J + 6 * rows * k++, rows, -1, q->rb);
+  for (int c = 0; c < scene->contacts; c++) {
+    const struct point *point = &scene->points[c];
+    assembly->cptr[c] = rows * c;
+    assembly->jptr[c] = k;
+    if (point->below >= 0) {
+      assembly->jblk[k] = point->below;
+      generate_contact_side(assembly->J + 6 * rows * k++, rows, -1, point->rb);
     }
-    f->jblk[k] = q->above;
-    generate_contact_side(f->J + 6 * rows * k++, rows, 1, q->ra);
+    assembly->jblk[k] = point->above;
+    generate_contact_side(assembly->J + 6 * rows * k++, rows, 1, point->ra);
   }
-  f->cptr[s->contacts] = rows * s->contacts;
-  f->jptr[s->contacts] = k;
-  for (int i = 0; i <= sub; i++) f->joff[i] = 6 * rows * i;
-  for (int i = 0; soft && i < rows * s->contacts; i++) f->s[i] = softness;
-  perp_blocks_transpose(s->boxes, s->contacts, f->jptr, f->jblk, f->jgrp, f->tptr, f->tsub);
-  *blocks = (perp_blocks){ .nv = 6 * s->boxes,
-                           .m = rows * s->contacts,
-                           .nb = s->boxes,
-                           .nc = s->contacts,
-                           .bptr = f->bptr,
-                           .mptr = f->mptr,
-                           .cptr = f->cptr,
-                           .jptr = f->jptr,
-                           .jblk = f->jblk,
-                           .joff = f->joff,
-                           .jgrp = f->jgrp,
-                           .tptr = f->tptr,
-                           .tsub = f->tsub,
-                           .M = f->M,
-                           .Minv = f->Minv,
-                           .J = f->J,
-                           .s = f->s };
+  assembly->cptr[scene->contacts] = rows * scene->contacts;
+  assembly->jptr[scene->contacts] = k;
+  for (int i = 0; i <= sub; i++) assembly->joff[i] = 6 * rows * i;
+  for (int i = 0; soft && i < rows * scene->contacts; i++) assembly->s[i] = softness;
+  perp_blocks_transpose(scene->boxes, scene->contacts, assembly->jptr, assembly->jblk,
+                        assembly->jgrp, assembly->tptr, assembly->tsub);
+  *blocks = (perp_blocks){ .nv = 6 * scene->boxes,
+                           .m = rows * scene->contacts,
+                           .nb = scene->boxes,
+                           .nc = scene->contacts,
+                           .bptr = assembly->bptr,
+                           .mptr = assembly->mptr,
+                           .cptr = assembly->cptr,
+                           .jptr = assembly->jptr,
+                           .jblk = assembly->jblk,
+                           .joff = assembly->joff,
+                           .jgrp = assembly->jgrp,
+                           .tptr = assembly->tptr,
+                           .tsub = assembly->tsub,
+                           .M = assembly->M,
+                           .Minv = assembly->Minv,
+                           .J = assembly->J,
+                           .s = assembly->s };
   return PERP_OK;
 }
 
@@ -321,35 +325,36 @@ static perp_status generate_contact_disturb(perp_ctx *ctx, const perp_blocks *bl
 }
 
 /* A in factored form.  at_rest: the planted loads solve it. */
-static perp_status contact_problem(perp_ctx *ctx, const struct scene *s,
+static perp_status contact_problem(perp_ctx *ctx, const struct scene *scene,
                                    const struct contact_family *kind, bool at_rest,
                                    perp_lcp_problem *out)
 {
   const int rows = kind->form == PLAIN ? 1 : 3;
   const double gx = kind->incline ? gravity * sine : 0;
   const double gz = kind->incline ? -gravity * cosine : -gravity;
-  struct assembly f;
+  struct assembly assembly;
   perp_blocks blocks;
   unsigned parts = rows == 3 ? PERP_PART_FRICTION : 0u;
   if (kind->form == CONE) parts |= PERP_PART_CONE;
   if (at_rest) parts |= PERP_PART_SOLUTION;
-  PERP_TRY(perp_lcp_problem_new(ctx, rows * s->contacts, parts, out));
+  PERP_TRY(perp_lcp_problem_new(ctx, rows * scene->contacts, parts, out));
   perp_lcp_arrays arrays = perp_lcp_edit(out);
-  for (int c = 0; c < s->contacts; c++) {
-    if (s->points[c].below < 0) { /* b = J v*, v* = h g: cubes move alike, the ground does not */
+  for (int c = 0; c < scene->contacts; c++) {
+    if (scene->points[c].below <
+        0) { /* b = J v*, v* = h g: cubes move alike, the ground does not */
       arrays.b[rows * c] = gz * step;
       if (rows == 3) arrays.b[rows * c + 1] = gx * step;
     }
-    if (at_rest) arrays.solution[rows * c] = s->points[c].load;
+    if (at_rest) arrays.solution[rows * c] = scene->points[c].load;
     for (int k = 1; k < rows; k++) {
       arrays.fric_of[3 * c + k] = 3 * c;
       arrays.mu[3 * c + k] = kind->mu;
     }
     if (kind->form == CONE) arrays.cone[3 * c + 1] = 1;
   }
-  perp_status status = generate_contact_assemble(ctx, s, rows, kind->soft, &f, &blocks);
+  perp_status status = generate_contact_assemble(ctx, scene, rows, kind->soft, &assembly, &blocks);
   if (status == PERP_OK) status = perp_lcp_problem_set_blocks(ctx, out, &blocks);
-  perp_arena_free(&f.arena);
+  perp_arena_free(&assembly.arena);
   if (status != PERP_OK) perp_lcp_problem_free(out);
   return status;
 }
@@ -360,19 +365,19 @@ perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *fami
   static const int rows_of[] = { [PLAIN] = 1, [BOX] = 3, [CONE] = 3, [PYRAMID] = 6 };
   const struct contact_family *kind = contact_families;
   while (strcmp(kind->name, family->name) != 0) kind++;
-  struct scene s;
+  struct scene scene;
   const int contacts = n / rows_of[kind->form];
   if (family->kind == PERP_GEN_WALL) {
     int W, H;
     perp_lcp_wall_nearest(contacts, 0, &W, &H);
-    PERP_TRY(generate_contact_wall(ctx, W, H, &s));
+    PERP_TRY(generate_contact_wall(ctx, W, H, &scene));
   } else
-    PERP_TRY(generate_contact_stack(ctx, contacts / 4, &s));
-  s.ratio = kind->ratio;
+    PERP_TRY(generate_contact_stack(ctx, contacts / 4, &scene));
+  scene.ratio = kind->ratio;
   bool at_rest = !kind->incline && kind->rough == 0 && !kind->soft;
   perp_lcp_problem problem = { 0 }, dense = { 0 };
-  perp_status status = contact_problem(ctx, &s, kind, at_rest, &problem);
-  free(s.points);
+  perp_status status = contact_problem(ctx, &scene, kind, at_rest, &problem);
+  free(scene.points);
   if (status == PERP_OK && kind->rough > 0)
     status = generate_contact_disturb(ctx, problem.p.F, kind->rough, kind->push, rng,
                                       perp_lcp_edit(&problem).b);

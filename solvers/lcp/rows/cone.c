@@ -21,24 +21,24 @@ struct slide {
 
 /* x = -(S + kappa I)^-1 p with S nearly diagonal, S[0] its larger entry: no cancellation when S is
  * singular */
-static void shifted_solve(const struct slide *c, double kappa, const double *p, double *x)
+static void shifted_solve(const struct slide *slide, double kappa, const double *p, double *x)
 {
-  double f = c->S[1] / (c->S[0] + kappa);
-  x[1] = -(p[1] - f * p[0]) / (c->S[3] + kappa - f * c->S[2]);
-  x[0] = -(p[0] + c->S[2] * x[1]) / (c->S[0] + kappa);
+  double f = slide->S[1] / (slide->S[0] + kappa);
+  x[1] = -(p[1] - f * p[0]) / (slide->S[3] + kappa - f * slide->S[2]);
+  x[0] = -(p[0] + slide->S[2] * x[1]) / (slide->S[0] + kappa);
 }
 
 /* t, n, h and dh/dkappa */
-static double h_of(const struct slide *c, double kappa, double *t, double *n, double *slope)
+static double h_of(const struct slide *slide, double kappa, double *t, double *n, double *slope)
 {
   double s[2]; /* dt / dkappa */
-  shifted_solve(c, kappa, c->p, t);
-  shifted_solve(c, kappa, t, s);
+  shifted_solve(slide, kappa, slide->p, t);
+  shifted_solve(slide, kappa, t, s);
   double size = perp_length(t[0], t[1]);
-  *n = -(c->qn + c->Knt[0] * t[0] + c->Knt[1] * t[1]) / c->Knn;
-  double dn = -(c->Knt[0] * s[0] + c->Knt[1] * s[1]) / c->Knn;
-  *slope = (size > 0 ? (t[0] * s[0] + t[1] * s[1]) / size : 0) - c->mu * dn;
-  return size - c->mu * *n;
+  *n = -(slide->qn + slide->Knt[0] * t[0] + slide->Knt[1] * t[1]) / slide->Knn;
+  double dn = -(slide->Knt[0] * s[0] + slide->Knt[1] * s[1]) / slide->Knn;
+  *slope = (size > 0 ? (t[0] * s[0] + t[1] * s[1]) / size : 0) - slide->mu * dn;
+  return size - slide->mu * *n;
 }
 
 /* cos, sin of half the angle of (x, y), in (-pi/2, pi/2] */
@@ -61,7 +61,7 @@ static void cone_rotate(double cs, double sn, double *v)
 
 bool perp_cone_solve(double mu, const double *K, const double *q, double *x)
 {
-  struct slide c = { .mu = mu, .Knn = K[0], .Knt = { K[3], K[6] }, .qn = q[0] };
+  struct slide slide = { .mu = mu, .Knn = K[0], .Knt = { K[3], K[6] }, .qn = q[0] };
   if (!(K[0] > 0) || !isfinite(q[0] + q[1] + q[2])) return false;
   if (q[0] >= 0) {
     x[0] = x[1] = x[2] = 0;
@@ -74,27 +74,27 @@ bool perp_cone_solve(double mu, const double *K, const double *q, double *x)
     return true;
   }
   for (int i = 0; i < 2; i++) {
-    c.p[i] = q[1 + i] - K[1 + i] * q[0] / K[0];
+    slide.p[i] = q[1 + i] - K[1 + i] * q[0] / K[0];
     for (int j = 0; j < 2; j++)
-      c.S[i + 2 * j] = K[1 + i + 3 * (1 + j)] - K[1 + i] * K[3 * (1 + j)] / K[0];
+      slide.S[i + 2 * j] = K[1 + i + 3 * (1 + j)] - K[1 + i] * K[3 * (1 + j)] / K[0];
   }
   double cs, sn;
-  cone_axis(c.S[0] - c.S[3], c.S[1] + c.S[2], &cs, &sn);
-  cone_rotate(cs, sn, c.S);
-  cone_rotate(cs, sn, c.S + 2);
+  cone_axis(slide.S[0] - slide.S[3], slide.S[1] + slide.S[2], &cs, &sn);
+  cone_rotate(cs, sn, slide.S);
+  cone_rotate(cs, sn, slide.S + 2);
   for (int i = 0; i < 2; i++) {
-    double row[2] = { c.S[i], c.S[i + 2] };
+    double row[2] = { slide.S[i], slide.S[i + 2] };
     cone_rotate(cs, sn, row);
-    c.S[i] = row[0];
-    c.S[i + 2] = row[1];
+    slide.S[i] = row[0];
+    slide.S[i + 2] = row[1];
   }
-  cone_rotate(cs, sn, c.p);
-  cone_rotate(cs, sn, c.Knt);
-  double trace = fabs(c.S[0]) + fabs(c.S[3]);
+  cone_rotate(cs, sn, slide.p);
+  cone_rotate(cs, sn, slide.Knt);
+  double trace = fabs(slide.S[0]) + fabs(slide.S[3]);
   double t[2], n, slope, low = 0, high;
   /* sticking; where S is singular a kappa of rounding size stands for 0 */
-  if (!(c.S[3] > 1e-12 * fmax(trace, K[0]))) low = 1e-12 * fmax(trace, K[0]);
-  double h = h_of(&c, low, t, &n, &slope);
+  if (!(slide.S[3] > 1e-12 * fmax(trace, K[0]))) low = 1e-12 * fmax(trace, K[0]);
+  double h = h_of(&slide, low, t, &n, &slope);
   if (isnan(h)) return false;
   if (h <= 0) {
     cone_rotate(cs, -sn, t);
@@ -103,14 +103,14 @@ bool perp_cone_solve(double mu, const double *K, const double *q, double *x)
     x[2] = t[1];
     return true;
   }
-  high = fmax(trace, perp_length(c.p[0], c.p[1]) / (mu * size));
-  for (int k = 0; h_of(&c, high, t, &n, &slope) > 0 && k < 200; k++) {
+  high = fmax(trace, perp_length(slide.p[0], slide.p[1]) / (mu * size));
+  for (int k = 0; h_of(&slide, high, t, &n, &slope) > 0 && k < 200; k++) {
     low = high;
     high *= 4;
   }
   double kappa = high;
   for (int k = 0; k < 200 && high - low > 1e-16 * high; k++) {
-    h = h_of(&c, kappa, t, &n, &slope);
+    h = h_of(&slide, kappa, t, &n, &slope);
     if (h > 0)
       low = kappa;
     else
@@ -120,7 +120,7 @@ bool perp_cone_solve(double mu, const double *K, const double *q, double *x)
     if (fabs(h) <= 1e-16 * mu * n || next == kappa) break;
     kappa = next;
   }
-  h_of(&c, kappa, t, &n, &slope);
+  h_of(&slide, kappa, t, &n, &slope);
   if (!isfinite(n) || !(n >= 0)) return false;
   double length = perp_length(t[0], t[1]), to = length > 0 ? mu * n / length : 0;
   cone_rotate(cs, -sn, t);

@@ -120,11 +120,11 @@ static void block_gs_layout(void *ws, perp_arena *arena)
 
 static perp_status block_gs_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  const struct opts *o = opts;
-  struct ws work = { .s = { .rows.max_n = max_n, .o = o->s },
-                     .block = o->block,
-                     .by = o->by,
-                     .accelerate = o->s.sweeps == 0 ? o->accelerate : 0 };
+  const struct opts *chosen = opts;
+  struct ws work = { .s = { .rows.max_n = max_n, .o = chosen->s },
+                     .block = chosen->block,
+                     .by = chosen->by,
+                     .accelerate = chosen->s.sweeps == 0 ? chosen->accelerate : 0 };
   return perp_rows_create(ctx, "block-gs", &work, sizeof work, block_gs_layout, ws);
 }
 
@@ -134,12 +134,13 @@ static perp_status block_gs_create(perp_ctx *ctx, int max_n, const void *opts, v
  * before. */
 static struct block *block_gs_add(struct ws *work, int start, int r, bool stewart)
 {
-  struct block *c = &work->blocks[work->n_blocks];
-  *c = (struct block){ .start = start, .r = r, .stewart = stewart, .code = -1 };
-  if (work->n_blocks > 0) c->at = c[-1].at + (c[-1].stewart ? 0 : (size_t)(c[-1].r * c[-1].r));
+  struct block *block = &work->blocks[work->n_blocks];
+  *block = (struct block){ .start = start, .r = r, .stewart = stewart, .code = -1 };
+  if (work->n_blocks > 0)
+    block->at = block[-1].at + (block[-1].stewart ? 0 : (size_t)(block[-1].r * block[-1].r));
   for (int i = start; i < start + r; i++) work->home[work->index[i]] = work->n_blocks;
   work->n_blocks++;
-  return c;
+  return block;
 }
 
 /* Contact c of Stewart and Trinkle as a block from place `start` on; its index sets as lambda shows
@@ -162,12 +163,13 @@ static void block_gs_add_block(struct ws *work, int start, int r)
 {
   const perp_rows *rows = &work->s.rows;
   const int *row = work->index + start;
-  struct block *c = block_gs_add(work, start, r, false);
+  struct block *block = block_gs_add(work, start, r, false);
   for (int j = 0; j < r; j++)
     for (int i = 0; i < r; i++)
-      work->K[c->at + (size_t)(i + j * r)] = perp_rows_entry(rows, row[i], row[j]);
-  c->cone = r == 3 && rows->type[row[1]] == PERP_ROW_CONE && rows->p->fric_of[row[1]] == row[0] &&
-            rows->lo[row[0]] == 0 && rows->hi[row[0]] == HUGE_VAL;
+      work->K[block->at + (size_t)(i + j * r)] = perp_rows_entry(rows, row[i], row[j]);
+  block->cone = r == 3 && rows->type[row[1]] == PERP_ROW_CONE &&
+                rows->p->fric_of[row[1]] == row[0] && rows->lo[row[0]] == 0 &&
+                rows->hi[row[0]] == HUGE_VAL;
 }
 
 static void block_gs_build(struct ws *work, const double *lambda)
@@ -224,24 +226,24 @@ static void block_gs_build(struct ws *work, const double *lambda)
 
 /* ---- block solvers: x [r] in and out, w = K x + q ---- */
 
-static void row_bounds(const struct ws *work, const struct block *c, const double *x,
+static void row_bounds(const struct ws *work, const struct block *block, const double *x,
                        const double *lambda, int k, double *lo, double *hi)
 {
   const perp_rows *rows = &work->s.rows;
-  const int *row = work->index + c->start;
+  const int *row = work->index + block->start;
   perp_rows_bounds(rows, lambda, row[k], lo, hi);
   if (rows->type[row[k]] == PERP_ROW_BOUNDED) return;
-  for (int l = 0; l < c->r; l++)
+  for (int l = 0; l < block->r; l++)
     if (row[l] == rows->p->fric_of[row[k]]) *hi = rows->p->mu[row[k]] * fmax(x[l], 0);
   *lo = -*hi;
 }
 
-static void block_gs_project(struct ws *work, const struct block *c, const double *K,
+static void block_gs_project(struct ws *work, const struct block *block, const double *K,
                              const double *q, const double *lambda, double *x)
 {
   perp_rows *rows = &work->s.rows;
-  const int *row = work->index + c->start;
-  int r = c->r;
+  const int *row = work->index + block->start;
+  int r = block->r;
   for (int sweep = 0; sweep < 50; sweep++) {
     double change = 0, size = 0;
     rows->work += r * r;
@@ -253,7 +255,7 @@ static void block_gs_project(struct ws *work, const struct block *c, const doubl
         double top = 0.5 * (a + d) + hypot(0.5 * (a - d), b);
         step = top > DBL_MIN ? 1 / top : 0;
       }
-      row_bounds(work, c, x, lambda, i, &lo, &hi);
+      row_bounds(work, block, x, lambda, i, &lo, &hi);
       for (int k = 0; k < pair; k++) {
         double sum = q[i + k];
         for (int j = 0; j < r; j++) sum += K[i + k + j * r] * x[j];
@@ -276,12 +278,12 @@ static void block_gs_project(struct ws *work, const struct block *c, const doubl
 
 /* x for one choice of index sets (state 0 lo, 1 free, 2 hi), false when singular or not a solution
  */
-static bool try_sets(const struct ws *work, const struct block *c, const double *K, const double *q,
-                     const double *lambda, const int *state, double *x)
+static bool try_sets(const struct ws *work, const struct block *block, const double *K,
+                     const double *q, const double *lambda, const int *state, double *x)
 {
   const perp_rows *rows = &work->s.rows;
-  const int *row = work->index + c->start;
-  int r = c->r, of[ENUMERABLE];
+  const int *row = work->index + block->start;
+  int r = block->r, of[ENUMERABLE];
   double M[ENUMERABLE * (ENUMERABLE + 1)], top = 0;
   for (int i = 0; i < r; i++) {
     of[i] = -1;
@@ -298,7 +300,7 @@ static bool try_sets(const struct ws *work, const struct block *c, const double 
         M[i + of[i] * r] = state[i] == 0 ? rows->p->mu[row[i]] : -rows->p->mu[row[i]];
         rhs = 0;
       } else {
-        row_bounds(work, c, x, lambda, i, &lo, &hi);
+        row_bounds(work, block, x, lambda, i, &lo, &hi);
         rhs = state[i] == 0 ? lo : hi;
         if (fabs(rhs) == HUGE_VAL) return false;
       }
@@ -327,7 +329,7 @@ static bool try_sets(const struct ws *work, const struct block *c, const double 
   for (int i = 0; i < r; i++) size = fmax(size, fabs(y[i]));
   for (int i = 0; i < r; i++) {
     double lo, hi, slack = q[i], scale = fabs(q[i]);
-    row_bounds(work, c, y, lambda, i, &lo, &hi);
+    row_bounds(work, block, y, lambda, i, &lo, &hi);
     for (int j = 0; j < r; j++) {
       slack += K[i + j * r] * y[j];
       scale = fmax(scale, fabs(K[i + j * r] * y[j]));
@@ -341,47 +343,47 @@ static bool try_sets(const struct ws *work, const struct block *c, const double 
   }
   for (int i = 0; i < r; i++) {
     double lo, hi;
-    row_bounds(work, c, y, lambda, i, &lo, &hi);
+    row_bounds(work, block, y, lambda, i, &lo, &hi);
     x[i] = y[i] < lo ? lo : y[i] > hi ? hi : y[i];
   }
   return true;
 }
 
-static bool block_gs_enumerate(struct ws *work, struct block *c, const double *K, const double *q,
-                               const double *lambda, double *x)
+static bool block_gs_enumerate(struct ws *work, struct block *block, const double *K,
+                               const double *q, const double *lambda, double *x)
 {
   int count = 1, state[ENUMERABLE];
-  for (int i = 0; i < c->r; i++) count *= 3;
+  for (int i = 0; i < block->r; i++) count *= 3;
   for (int k = -1; k < count; k++) {
-    int code = k < 0 ? c->code : k;
-    if (code < 0 || (k >= 0 && k == c->code)) continue;
-    for (int i = 0, rest = code; i < c->r; i++, rest /= 3) state[i] = rest % 3;
-    if (k >= 0) work->s.rows.work += c->r * c->r * c->r;
-    if (try_sets(work, c, K, q, lambda, state, x)) {
-      c->code = code;
+    int code = k < 0 ? block->code : k;
+    if (code < 0 || (k >= 0 && k == block->code)) continue;
+    for (int i = 0, rest = code; i < block->r; i++, rest /= 3) state[i] = rest % 3;
+    if (k >= 0) work->s.rows.work += block->r * block->r * block->r;
+    if (try_sets(work, block, K, q, lambda, state, x)) {
+      block->code = code;
       return true;
     }
   }
-  c->code = -1;
+  block->code = -1;
   return false;
 }
 
 /* ---- the sweep ---- */
 
-static double block_step(struct ws *work, struct block *c, double *lambda)
+static double block_step(struct ws *work, struct block *block, double *lambda)
 {
-  if (c->stewart) {
-    const int *row = work->index + c->start;
-    const double change = perp_block_contact_step(work->contact, &work->s.rows, row, c->r,
+  if (block->stewart) {
+    const int *row = work->index + block->start;
+    const double change = perp_block_contact_step(work->contact, &work->s.rows, row, block->r,
                                                   work->s.o.omega, work->state, lambda);
-    work->s.rows.work += (double)c->r * c->r * c->r * work->contact->tried;
+    work->s.rows.work += (double)block->r * block->r * block->r * work->contact->tried;
     if (change < 0) work->unsolved = row[0];
     return change < 0 ? 0 : change;
   }
   perp_rows *rows = &work->s.rows;
-  const int *row = work->index + c->start;
-  const double *K = work->K + c->at;
-  int r = c->r;
+  const int *row = work->index + block->start;
+  const double *K = work->K + block->at;
+  int r = block->r;
   double x[MOST], q[MOST], worst = 0;
   rows->work += r * r * r;
   for (int i = 0; i < r; i++) x[i] = lambda[row[i]];
@@ -391,14 +393,14 @@ static double block_step(struct ws *work, struct block *c, double *lambda)
   }
   bool cones = false, solved = false;
   for (int i = 0; i < r; i++) cones = cones || rows->type[row[i]] == PERP_ROW_CONE;
-  if (c->cone && (work->block == BLOCK_AUTO || work->block == BLOCK_CONE))
+  if (block->cone && (work->block == BLOCK_AUTO || work->block == BLOCK_CONE))
     solved = perp_cone_solve(rows->p->mu[row[1]], K, q, x);
-  else if (c->cone && work->block == BLOCK_BISECTION)
+  else if (block->cone && work->block == BLOCK_BISECTION)
     solved = perp_cone_bisect(rows->p->mu[row[1]], K, q, x);
   else if (!cones && r <= ENUMERABLE &&
            (work->block == BLOCK_AUTO || work->block == BLOCK_ENUMERATION))
-    solved = block_gs_enumerate(work, c, K, q, lambda, x);
-  if (!solved) block_gs_project(work, c, K, q, lambda, x);
+    solved = block_gs_enumerate(work, block, K, q, lambda, x);
+  if (!solved) block_gs_project(work, block, K, q, lambda, x);
   for (int i = 0; i < r; i++) {
     double old = lambda[row[i]];
     double to = work->s.o.omega == 1 ? x[i] : old + work->s.o.omega * (x[i] - old);
@@ -436,13 +438,13 @@ static void block_gs_extrapolate(struct ws *work, double *lambda, bool first)
   for (int i = 0; i < n; i++) work->y[i] = lambda[i] + beta * (lambda[i] - work->before[i]);
   perp_rows_project(rows, work->y, work->y);
   for (int k = 0; k < work->n_blocks && work->contacts.contacts > 0; k++) {
-    const struct block *c = &work->blocks[k];
-    const int *row = work->index + c->start;
-    if (!c->stewart) continue;
-    work->y[row[c->r - 1]] = lambda[row[c->r - 1]];
-    if (!same_directions(row, c->r, lambda, work->before))
-      for (int i = 1; i < c->r - 1; i++) work->y[row[i]] = lambda[row[i]];
-    perp_block_contact_limit(rows, row, c->r, work->y);
+    const struct block *block = &work->blocks[k];
+    const int *row = work->index + block->start;
+    if (!block->stewart) continue;
+    work->y[row[block->r - 1]] = lambda[row[block->r - 1]];
+    if (!same_directions(row, block->r, lambda, work->before))
+      for (int i = 1; i < block->r - 1; i++) work->y[row[i]] = lambda[row[i]];
+    perp_block_contact_limit(rows, row, block->r, work->y);
   }
   memcpy(work->before, lambda, (size_t)n * sizeof *lambda);
   if (beta == 0) return;
