@@ -155,12 +155,18 @@ static void near_set(near_side *side, const perp_convex *convex, double sign, in
                 : 0;
 }
 
+/* the apex, the end of a segment, or the centre of a circle */
+static void near_centre(const near_side *side, double o[3])
+{
+  const perp_convex *convex = side->c;
+  perp_along(convex->c, side->feature == PIECE_0 ? convex->top : -convex->bottom, convex->u, o);
+}
+
 /* the circle or the point at d */
 static void near_piece(near_side *side, const double d[3])
 {
   const perp_convex *convex = side->c;
-  perp_along(convex->c, side->feature == PIECE_0 ? convex->top : -convex->bottom, convex->u,
-             side->p);
+  near_centre(side, side->p);
   side->bend = 0;
   if (convex->kind != PERP_CONVEX_CYLINDER &&
       (convex->kind != PERP_CONVEX_CONE || side->feature == PIECE_0))
@@ -310,7 +316,7 @@ static bool near_back(near_side *side, double x)
   perp_along(side->p, x, side->t, side->p);
   if (!(fabs(x) > ROUNDED * convex->rim)) return true;
   double o[3], r[3];
-  perp_along(convex->c, side->feature == PIECE_0 ? convex->top : -convex->bottom, convex->u, o);
+  near_centre(side, o);
   perp_sub(side->p, o, r);
   const double unit = 1 / perp_norm(r);
   perp_along(o, convex->rim * unit, r, side->p);
@@ -387,8 +393,8 @@ static void near_corner(const near_side *a, const near_side *b, double d[3])
 {
   const perp_convex *ca = a->c, *cb = b->c;
   double o[3], p[3], r[3], e[3], m[3], t[3], w[3];
-  perp_along(ca->c, a->feature == PIECE_0 ? ca->top : -ca->bottom, ca->u, o);
-  perp_along(cb->c, b->feature == PIECE_0 ? cb->top : -cb->bottom, cb->u, p);
+  near_centre(a, o);
+  near_centre(b, p);
   perp_sub(p, o, r);
   perp_along(r, -perp_dot(3, r, ca->u), ca->u, r);
   const double far2 = perp_dot(3, r, r), far = sqrt(far2),

@@ -142,12 +142,13 @@ static uint64_t islands_choice_key(const perp_contact_island *problem,
     const double t = unique_problem->r > 2 ? hypot(at[1], at[2]) : fabs(at[1]),
                  slip = unique_problem->r > 2 ? hypot(v[1], v[2]) : fabs(v[1]);
     const bool loaded = at[0] > 1e-9 * largest, slips = slip > unique_problem->tol;
-    const unsigned does = loaded                       ? slips                                            ? 1
-                                                         : t < (1 - 1e-9) * unique_problem->mu[c] * at[0] ? 2
-                                                                                                          : 3
-                          : v[0] > unique_problem->tol ? 4
-                          : slips                      ? 5
-                                                       : 6;
+    const unsigned presses = slips                                            ? 1
+                             : t < (1 - 1e-9) * unique_problem->mu[c] * at[0] ? 2
+                                                                              : 3,
+                   leaves = v[0] > unique_problem->tol ? 4
+                            : slips                    ? 5
+                                                       : 6,
+                   does = loaded ? presses : leaves;
     key = islands_choice_mix(key, place->contact[place->order[c]].id * 8 + does);
     *slides |= slips && (loaded || v[0] <= unique_problem->tol) && unique_problem->mu[c] > 0;
   }

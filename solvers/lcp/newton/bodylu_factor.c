@@ -28,9 +28,10 @@ size_t perp_bodylu_nnz(const perp_bodylu *bodylu)
 }
 
 /* out += (fx x) (fy y)', x [wk], y [wl] */
-static inline __attribute__((always_inline)) void add_outer(int wk, int wl, int ld, double fx,
-                                                            const double *x, double fy,
-                                                            const double *y, double *out)
+static inline __attribute__((always_inline)) void bodylu_add_outer(int wk, int wl, int ld,
+                                                                   double fx, const double *x,
+                                                                   double fy, const double *y,
+                                                                   double *out)
 {
   for (int b = 0; b < wl; b++, out += ld) {
     const double f = fy * y[b];
@@ -41,21 +42,21 @@ static inline __attribute__((always_inline)) void add_outer(int wk, int wl, int 
 /* The rows of a group to the block of its sub-matrices k and l; wk, wl: constants where that pays
  */
 static inline __attribute__((always_inline)) void
-assemble_pair(const perp_bodylu *bodylu, int k, int l, size_t off, int wk, int wl, int ld, int row,
-              int r, const double *omega, const double *sigma, const int *of)
+bodylu_assemble_pair(const perp_bodylu *bodylu, int k, int l, size_t off, int wk, int wl, int ld,
+                     int row, int r, const double *omega, const double *sigma, const int *of)
 {
   double *lower = bodylu->val + off, *upper = bodylu->lu && k != l ? bodylu->uval + off : NULL;
   const double *xk = bodylu->Jr + bodylu->joff[k], *xl = bodylu->Jr + bodylu->joff[l];
   for (int i = 0; i < r; i++) {
     const double *x = xk + i * wk, *y = xl + i * wl;
-    if (omega[i] != 0) add_outer(wk, wl, ld, 1, x, omega[i], y, lower);
+    if (omega[i] != 0) bodylu_add_outer(wk, wl, ld, 1, x, omega[i], y, lower);
     if (sigma != NULL && sigma[i] != 0) {
       /* sigma J_i' J_n: lower part (k, l), upper part (l, k) transposed */
       const int n = of[row + i] - row;
-      add_outer(wk, wl, ld, sigma[i], x, 1, xl + n * wl, lower);
-      if (upper != NULL) add_outer(wk, wl, ld, sigma[i], xk + n * wk, 1, y, upper);
+      bodylu_add_outer(wk, wl, ld, sigma[i], x, 1, xl + n * wl, lower);
+      if (upper != NULL) bodylu_add_outer(wk, wl, ld, sigma[i], xk + n * wk, 1, y, upper);
     }
-    if (omega[i] != 0 && upper != NULL) add_outer(wk, wl, ld, 1, x, omega[i], y, upper);
+    if (omega[i] != 0 && upper != NULL) bodylu_add_outer(wk, wl, ld, 1, x, omega[i], y, upper);
   }
 }
 
@@ -86,16 +87,19 @@ PERP_CLONES static void bodylu_assemble(perp_bodylu *bodylu, const perp_blocks *
         bodylu->work += (bodylu->lu ? 2 : 1) * r * wk * wl;
         const double *s = sigma != NULL ? sigma + row : NULL;
         if (wk == 6 && wl == 6)
-          assemble_pair(bodylu, k, l, bodylu->off[p], 6, 6, ld, row, r, omega + row, s, of);
+          bodylu_assemble_pair(bodylu, k, l, bodylu->off[p], 6, 6, ld, row, r, omega + row, s, of);
         else
-          assemble_pair(bodylu, k, l, bodylu->off[p], wk, wl, ld, row, r, omega + row, s, of);
+          bodylu_assemble_pair(bodylu, k, l, bodylu->off[p], wk, wl, ld, row, r, omega + row, s,
+                               of);
       }
   }
 }
 
 /* `rows` rows of C, a constant where it is called, in registers from the first term to the last */
-static inline __attribute__((always_inline)) void
-multiply_rows(int rows, int p, int m, int w, const double *A, const double *B, int lda, double *C)
+static inline __attribute__((always_inline)) void bodylu_multiply_rows(int rows, int p, int m,
+                                                                       int w, const double *A,
+                                                                       const double *B, int lda,
+                                                                       double *C)
 {
   for (int j = 0; j < m; j++) {
     double sum[8];
@@ -112,10 +116,10 @@ PERP_CLONES static void bodylu_multiply_small(int p, int m, int w, const double 
                                               int lda, double *C)
 {
   int i = 0;
-  for (; i + 8 <= p; i += 8) multiply_rows(8, p, m, w, A + i, B, lda, C + i);
-  for (; i + 4 <= p; i += 4) multiply_rows(4, p, m, w, A + i, B, lda, C + i);
-  for (; i + 2 <= p; i += 2) multiply_rows(2, p, m, w, A + i, B, lda, C + i);
-  for (; i < p; i++) multiply_rows(1, p, m, w, A + i, B, lda, C + i);
+  for (; i + 8 <= p; i += 8) bodylu_multiply_rows(8, p, m, w, A + i, B, lda, C + i);
+  for (; i + 4 <= p; i += 4) bodylu_multiply_rows(4, p, m, w, A + i, B, lda, C + i);
+  for (; i + 2 <= p; i += 2) bodylu_multiply_rows(2, p, m, w, A + i, B, lda, C + i);
+  for (; i < p; i++) bodylu_multiply_rows(1, p, m, w, A + i, B, lda, C + i);
 }
 
 /* C [p x m, ld p] = A [p x w, lda] B' [m x w, lda] */
@@ -215,7 +219,7 @@ static void bodylu_enlist(perp_bodylu *bodylu, int k)
 
 /* Subtract the update of the rows row [from ... p - 1] and the columns row [0 ... m - 1] from a
  * panel of n.  Rows that follow each other there do so in the panel: they are taken in runs. */
-static void subtract_update(const perp_bodylu *bodylu, const supernode *n, const int *row, int m,
+static void bodylu_subtract(const perp_bodylu *bodylu, const supernode *n, const int *row, int m,
                             int p, int from, double *panel)
 {
   for (int first = from, end; first < p; first = end) {
@@ -254,10 +258,10 @@ bool perp_bodylu_factor(perp_bodylu *bodylu, const perp_blocks *blocks, const do
       const double *Ud = bodylu->lu ? bodylu->uval + d->panel + d->w + bodylu->pos[k] : Ld;
       bodylu->work += (double)(bodylu->lu ? 2 * p - m : p) * m * d->w;
       bodylu_multiply(p, m, d->w, Ld, Ud, ldd, bodylu->update);
-      subtract_update(bodylu, n, row, m, p, 0, a);
+      bodylu_subtract(bodylu, n, row, m, p, 0, a);
       if (bodylu->lu && p > m) {
         bodylu_multiply(p - m, m, d->w, Ud + m, Ld, ldd, bodylu->update);
-        subtract_update(bodylu, n, row, m, p, m, u);
+        bodylu_subtract(bodylu, n, row, m, p, m, u);
       }
       bodylu->pos[k] += m;
       bodylu_enlist(bodylu, k);
@@ -331,7 +335,7 @@ PERP_CLONES static void bodylu_forward(int w, int r, const double *B, int ld, co
 /* `columns` of y -= B' x, a constant where it is called: so many sums at once, each of them in the
  * order of the rows */
 static inline __attribute__((always_inline)) void
-backward_columns(int columns, int r, const double *B, int ld, const double *x, double *y)
+bodylu_backward_columns(int columns, int r, const double *B, int ld, const double *x, double *y)
 {
   double sum[6];
   for (int j = 0; j < columns; j++) sum[j] = y[j];
@@ -343,13 +347,15 @@ backward_columns(int columns, int r, const double *B, int ld, const double *x, d
 static void bodylu_backward(int w, int r, const double *B, int ld, const double *x, double *y)
 {
   int j = 0;
-  for (; j + 6 <= w; j += 6) backward_columns(6, r, B + (size_t)j * (size_t)ld, ld, x, y + j);
-  for (; j + 3 <= w; j += 3) backward_columns(3, r, B + (size_t)j * (size_t)ld, ld, x, y + j);
-  for (; j < w; j++) backward_columns(1, r, B + (size_t)j * (size_t)ld, ld, x, y + j);
+  for (; j + 6 <= w; j += 6)
+    bodylu_backward_columns(6, r, B + (size_t)j * (size_t)ld, ld, x, y + j);
+  for (; j + 3 <= w; j += 3)
+    bodylu_backward_columns(3, r, B + (size_t)j * (size_t)ld, ld, x, y + j);
+  for (; j < w; j++) bodylu_backward_columns(1, r, B + (size_t)j * (size_t)ld, ld, x, y + j);
 }
 
 /* y of the diagonal part of a panel: L y = P y, or L y = y of a symmetric one */
-static void diagonal_forward(const perp_bodylu *bodylu, const supernode *n, double *y)
+static void bodylu_diagonal_forward(const perp_bodylu *bodylu, const supernode *n, double *y)
 {
   const double *a = bodylu->val + n->panel;
   if (bodylu->lu)
@@ -366,7 +372,7 @@ static void diagonal_forward(const perp_bodylu *bodylu, const supernode *n, doub
 }
 
 /* and U y = y, or L' y = y */
-static void diagonal_backward(const perp_bodylu *bodylu, const supernode *n, double *y)
+static void bodylu_diagonal_backward(const perp_bodylu *bodylu, const supernode *n, double *y)
 {
   for (int j = n->w - 1; j >= 0; j--) {
     const double *c = bodylu->val + n->panel + (size_t)j * (size_t)(n->w + n->r);
@@ -390,7 +396,7 @@ void perp_bodylu_solve(const perp_bodylu *bodylu, double *x)
   for (int t = 0; t < n_sn; t++) {
     const supernode *n = &bodylu->sn[t];
     const int *row = bodylu->rows + n->rows;
-    diagonal_forward(bodylu, n, x + n->first);
+    bodylu_diagonal_forward(bodylu, n, x + n->first);
     for (int i = 0; i < n->r; i++) below[i] = x[row[i]];
     /* where it is an LU, L below is A U^-1: it multiplies the finished y, too */
     bodylu_forward(n->w, n->r, bodylu->val + n->panel + n->w, n->w + n->r, x + n->first, below);
@@ -402,6 +408,6 @@ void perp_bodylu_solve(const perp_bodylu *bodylu, double *x)
     const double *u = (bodylu->lu ? bodylu->uval : bodylu->val) + n->panel;
     for (int i = 0; i < n->r; i++) below[i] = x[row[i]];
     bodylu_backward(n->w, n->r, u + n->w, n->w + n->r, below, x + n->first);
-    diagonal_backward(bodylu, n, x + n->first);
+    bodylu_diagonal_backward(bodylu, n, x + n->first);
   }
 }

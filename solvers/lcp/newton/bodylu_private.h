@@ -36,7 +36,7 @@ struct perp_bodylu {
   double *val, *uval; /* panels of L, and of U transposed */
   double *Jr;         /* reduced sub-matrices, r x width */
   size_t *joff;       /* where they start */
-  double *update;     /* scratch of one update */
+  double *update;     /* scratch of one update, and of a solve */
   int *map, *head, *next, *pos, *pivot;
   perp_arena arena;
 };
