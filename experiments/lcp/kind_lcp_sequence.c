@@ -63,7 +63,7 @@ void perp_kind_lcp_failed(const perp_ctx *ctx, perp_status status, perp_outcome 
  * solved, by a method that profits from a guess: others start from zero always, and a ratio of 1
  * would say nothing. */
 
-struct marches {
+struct solving {
   perp_ctx *ctx;
   perp_lcp_solver *solver;
   double tol;
@@ -75,27 +75,27 @@ struct marches {
 
 static void kind_lcp_sequence_cold(void *user)
 {
-  struct marches *marches = user;
-  marches->status = perp_sequence_march(marches->ctx, marches->solver, marches->tol, false,
-                                        &marches->s, NULL);
+  struct solving *solving = user;
+  solving->status = perp_sequence_march(solving->ctx, solving->solver, solving->tol, false,
+                                        &solving->s, NULL);
 }
 
 static void kind_lcp_sequence_warm(void *user)
 {
-  struct marches *marches = user;
-  marches->status = perp_sequence_march(marches->ctx, marches->solver, marches->tol, true,
-                                        &marches->s, NULL);
+  struct solving *solving = user;
+  solving->status = perp_sequence_march(solving->ctx, solving->solver, solving->tol, true,
+                                        &solving->s, NULL);
 }
 
-static perp_status kind_lcp_sequence_solve(struct marches *marches)
+static perp_status kind_lcp_sequence_solve(struct solving *solving)
 {
   PERP_TRY(
-      perp_sequence_begin(marches->ctx, marches->solver, marches->tol, &marches->s, marches->cold));
-  PERP_TRY(perp_sequence_march(marches->ctx, marches->solver, marches->tol, false, &marches->s,
-                               marches->cold));
-  if (!marches->warms) return PERP_OK;
-  return perp_sequence_march(marches->ctx, marches->solver, marches->tol, true, &marches->s,
-                             marches->warm);
+      perp_sequence_begin(solving->ctx, solving->solver, solving->tol, &solving->s, solving->cold));
+  PERP_TRY(perp_sequence_march(solving->ctx, solving->solver, solving->tol, false, &solving->s,
+                               solving->cold));
+  if (!solving->warms) return PERP_OK;
+  return perp_sequence_march(solving->ctx, solving->solver, solving->tol, true, &solving->s,
+                             solving->warm);
 }
 
 /* One answer into the verdict of the cell: the first that is none is its cause. */
@@ -122,18 +122,18 @@ static void kind_lcp_sequence_count(const perp_sequence_answer *answer, int k, c
   }
 }
 
-static void kind_lcp_sequence_verdict(const struct marches *marches, perp_outcome *out)
+static void kind_lcp_sequence_verdict(const struct solving *solving, perp_outcome *out)
 {
   out->status = PERP_CELL_OK;
-  snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(marches->cold->stats.reason));
-  for (int cold = 0; cold < marches->s.n; cold++)
-    kind_lcp_sequence_count(&marches->cold[cold], cold, "cold", out);
+  snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(solving->cold->stats.reason));
+  for (int cold = 0; cold < solving->s.n; cold++)
+    kind_lcp_sequence_count(&solving->cold[cold], cold, "cold", out);
   bool lame = false; /* a warm start from what is no answer */
-  for (int warm = 1; warm < marches->s.n && marches->warms; warm++) {
-    kind_lcp_sequence_count(&marches->warm[warm], warm, "warm", out);
-    lame |= warm + 1 < marches->s.n && !perp_sequence_solved(&marches->warm[warm]);
+  for (int warm = 1; warm < solving->s.n && solving->warms; warm++) {
+    kind_lcp_sequence_count(&solving->warm[warm], warm, "warm", out);
+    lame |= warm + 1 < solving->s.n && !perp_sequence_solved(&solving->warm[warm]);
   }
-  lame |= marches->warms && !perp_sequence_solved(marches->cold);
+  lame |= solving->warms && !perp_sequence_solved(solving->cold);
   const double none = out->unsolved + out->swept;
   if (none == 0) return;
   char first[sizeof out->cause];
@@ -143,7 +143,7 @@ static void kind_lcp_sequence_verdict(const struct marches *marches, perp_outcom
 }
 
 /* The worst of all answers, as far as there is anything to judge. */
-static void kind_lcp_sequence_figures(const struct marches *marches, perp_outcome *out)
+static void kind_lcp_sequence_figures(const struct solving *solving, perp_outcome *out)
 {
   static const char *const names[] = {
     "residual", "rel", "data", "abs", "componentwise", "merit.siconos", "merit.fclib", "merit.abh"
@@ -152,10 +152,10 @@ static void kind_lcp_sequence_figures(const struct marches *marches, perp_outcom
   double worst[FIGURES];
   bool judged = false;
   for (int i = 0; i < FIGURES; i++) worst[i] = 0;
-  for (int cold = 0; cold < 2 * marches->s.n; cold++) {
-    const perp_sequence_answer *answer = cold < marches->s.n ? &marches->cold[cold]
-                                                             : &marches->warm[cold - marches->s.n];
-    if (cold == marches->s.n || (cold > marches->s.n && !marches->warms) ||
+  for (int cold = 0; cold < 2 * solving->s.n; cold++) {
+    const perp_sequence_answer *answer = cold < solving->s.n ? &solving->cold[cold]
+                                                             : &solving->warm[cold - solving->s.n];
+    if (cold == solving->s.n || (cold > solving->s.n && !solving->warms) ||
         answer->stats.reason == PERP_INFEASIBLE)
       continue;
     const perp_lcp_judgement *judgement = &answer->judgement;
@@ -170,75 +170,75 @@ static void kind_lcp_sequence_figures(const struct marches *marches, perp_outcom
   for (int i = 0; i < FIGURES && judged; i++) perp_outcome_add(out, names[i], worst[i]);
 }
 
-static void kind_lcp_sequence_sums(const struct marches *marches, perp_outcome *out)
+static void kind_lcp_sequence_sums(const struct solving *solving, perp_outcome *out)
 {
-  const perp_sequence_sums cold = perp_sequence_sum(&marches->s, marches->cold);
-  perp_outcome_add(out, "rows", marches->s.rows);
+  const perp_sequence_sums cold = perp_sequence_sum(&solving->s, solving->cold);
+  perp_outcome_add(out, "rows", solving->s.rows);
   perp_outcome_add(out, "iterations", cold.iterations);
   perp_outcome_add(out, "factorizations", cold.factorizations);
   perp_outcome_add(out, "matvecs", cold.matvecs);
   perp_outcome_add(out, "fallbacks", cold.fallbacks);
   perp_outcome_add(out, "work.counted", cold.work);
-  perp_outcome_add(out, "rows.born", marches->s.born);
-  perp_outcome_add(out, "rows.gone", marches->s.gone);
-  if (!marches->warms || out->status != PERP_CELL_OK) return;
-  const perp_sequence_sums warm = perp_sequence_sum(&marches->s, marches->warm);
+  perp_outcome_add(out, "rows.born", solving->s.born);
+  perp_outcome_add(out, "rows.gone", solving->s.gone);
+  if (!solving->warms || out->status != PERP_CELL_OK) return;
+  const perp_sequence_sums warm = perp_sequence_sum(&solving->s, solving->warm);
   if (cold.work > 0) perp_outcome_add(out, "warm.work.rel", warm.work / cold.work);
   if (cold.iterations > 0)
     perp_outcome_add(out, "warm.iterations.rel", warm.iterations / cold.iterations);
 }
 
 static perp_status kind_lcp_sequence_run(const perp_job *job, const perp_spec *spec,
-                                         struct marches *marches, perp_outcome *out)
+                                         struct solving *solving, perp_outcome *out)
 {
   if (job->what == PERP_JOB_SETUP) {
-    const char *what = perp_sequence_unsuited(&marches->s, spec->d);
+    const char *what = perp_sequence_unsuited(&solving->s, spec->d);
     out->status = what == NULL ? PERP_CELL_OK : PERP_CELL_SETUP_FAILED;
     if (what == NULL) return PERP_OK;
     snprintf(out->reason, sizeof out->reason, "unsuited");
     snprintf(out->cause, sizeof out->cause, "%s does not serve %s", spec->d->name, what);
     return PERP_OK;
   }
-  PERP_TRY(kind_lcp_sequence_solve(marches));
-  kind_lcp_sequence_verdict(marches, out);
-  const char *what = perp_sequence_unsuited(&marches->s, spec->d);
+  PERP_TRY(kind_lcp_sequence_solve(solving));
+  kind_lcp_sequence_verdict(solving, out);
+  const char *what = perp_sequence_unsuited(&solving->s, spec->d);
   if (what != NULL)
     snprintf(out->cause, sizeof out->cause, "%s does not serve %s", spec->d->name, what);
-  kind_lcp_sequence_figures(marches, out);
-  kind_lcp_sequence_sums(marches, out);
+  kind_lcp_sequence_figures(solving, out);
+  kind_lcp_sequence_sums(solving, out);
   if (out->status != PERP_CELL_OK)
     return PERP_OK; /* how long a failure took is no time to solution */
   if (!job->timing && job->study->measure.repeats > 0) return PERP_OK; /* timing rounds follow */
-  /* The clock: the same marches again, which find the same answers. */
-  PERP_TRY(perp_kind_lcp_in_place(marches->ctx, spec, marches->s.rows, marches->s.columns,
-                                  &marches->solver));
+  /* The clock: the problems are solved again, with the same answers. */
+  PERP_TRY(perp_kind_lcp_in_place(solving->ctx, spec, solving->s.rows, solving->s.columns,
+                                  &solving->solver));
   perp_clock_reference pace;
   perp_clock_reference_begin(&pace);
-  const double cold = perp_kind_lcp_timed(kind_lcp_sequence_cold, marches, 20e-3, &pace);
-  const double warm = marches->warms && marches->status == PERP_OK
-                          ? perp_kind_lcp_timed(kind_lcp_sequence_warm, marches, 20e-3, &pace)
+  const double cold = perp_kind_lcp_timed(kind_lcp_sequence_cold, solving, 20e-3, &pace);
+  const double warm = solving->warms && solving->status == PERP_OK
+                          ? perp_kind_lcp_timed(kind_lcp_sequence_warm, solving, 20e-3, &pace)
                           : 0;
   out->pace = perp_clock_reference_end(&pace);
-  PERP_TRY(marches->status);
+  PERP_TRY(solving->status);
   perp_outcome_add(out, "time.cpu", cold);
-  if (marches->warms) perp_outcome_add(out, "warm.time.rel", warm / cold);
+  if (solving->warms) perp_outcome_add(out, "warm.time.rel", warm / cold);
   return PERP_OK;
 }
 
 void perp_kind_lcp_sequence(perp_ctx *ctx, const perp_job *job, const perp_spec *spec,
                             const char *prefix, double tol, perp_outcome *out)
 {
-  struct marches marches = { .ctx = ctx, .tol = tol, .warms = perp_sequence_warms(spec->d) };
-  perp_status status = perp_sequence_open(ctx, prefix, &marches.s);
+  struct solving solving = { .ctx = ctx, .tol = tol, .warms = perp_sequence_warms(spec->d) };
+  perp_status status = perp_sequence_open(ctx, prefix, &solving.s);
   if (status == PERP_OK) {
-    marches.cold = perp_xalloc((size_t)marches.s.n, sizeof *marches.cold);
-    marches.warm = perp_xalloc((size_t)marches.s.n, sizeof *marches.warm);
-    status = perp_lcp_create(ctx, spec, marches.s.rows, marches.s.columns, &marches.solver);
+    solving.cold = perp_xalloc((size_t)solving.s.n, sizeof *solving.cold);
+    solving.warm = perp_xalloc((size_t)solving.s.n, sizeof *solving.warm);
+    status = perp_lcp_create(ctx, spec, solving.s.rows, solving.s.columns, &solving.solver);
   }
-  if (status == PERP_OK) status = kind_lcp_sequence_run(job, spec, &marches, out);
+  if (status == PERP_OK) status = kind_lcp_sequence_run(job, spec, &solving, out);
   if (status != PERP_OK) perp_kind_lcp_failed(ctx, status, out);
-  perp_lcp_destroy(marches.solver);
-  perp_sequence_close(&marches.s);
-  free(marches.cold);
-  free(marches.warm);
+  perp_lcp_destroy(solving.solver);
+  perp_sequence_close(&solving.s);
+  free(solving.cold);
+  free(solving.warm);
 }

@@ -235,7 +235,7 @@ static perp_status check_initial_state(perp_ctx *ctx, perp_model *model)
   for (int joint = 0; joint < model->n_joints; joint++) PERP_TRY(check_place(ctx, model, joint));
   for (int level = 0; level < 2; level++) {
     for (int joint = 0; joint < model->n_joints; joint++) {
-      if (level == 1 && model->joint_def[joint].softness > 0) continue; /* it may give way */
+      if (level == 1 && model->joint_def[joint].softness > 0) continue; /* it may yield */
       double error = joint_norm(model, joint, x, model->size);
       if (model->joint_def[joint].start == PERP_START_VIOLATES && isfinite(error)) continue;
       if (error <= (level == 0 ? 1e-6 : 1e-6 * fastest)) continue;
