@@ -373,7 +373,9 @@ static void auto_forget(struct ws *work)
 static perp_status search_all(struct search *seek, const perp_auto_structure *structure)
 {
   struct ws *work = seek->w;
-  const perp_auto_stage *first, *list = perp_auto_choose(structure, &first);
+  bool guess = false;
+  for (int i = 0; i < seek->p->n && !guess; i++) guess = work->guess[i] != 0;
+  const perp_auto_stage *first, *list = perp_auto_choose(structure, guess, &first);
   bool left = true;
   double limit = 0, times = 1;
   if (work->n_chain > 0) {
@@ -386,7 +388,7 @@ static perp_status search_all(struct search *seek, const perp_auto_structure *st
   for (int i = 0; list[i].name != NULL; i++) limit = fmax(limit, auto_limit_of(seek, &list[i]));
   if (first != NULL) PERP_TRY(list_round(seek, first, 0, 1, &left));
   PERP_TRY(list_round(seek, list, 0, 1, &left));
-  if (structure->guess && !seek->over) { /* which may lead astray */
+  if (guess && !seek->over) { /* which may lead astray */
     auto_forget(work);
     memset(work->guess, 0, (size_t)seek->p->n * sizeof *work->guess);
     PERP_TRY(list_round(seek, list, 0, 1, &left));
@@ -432,7 +434,6 @@ static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, doub
   if (n == 0) return PERP_OK;
 
   perp_auto_structure structure = perp_auto_look(lcp);
-  for (int i = 0; i < n && !structure.guess; i++) structure.guess = lambda[i] != 0;
   stats->work = seek.product = structure.numbers;
   perp_status status = search_all(&seek, &structure);
   memcpy(lambda, work->best, bytes);

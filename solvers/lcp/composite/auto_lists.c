@@ -8,15 +8,15 @@ enum { ONE = 5, FEW = 24, FEW_SPARSE = 60, SMALL = 96, SPARSE_SHARE = 4, TINY = 
 
 /* Do all contacts with cones that have to be stopped have the same to be stopped, and the same mu?
  */
-static void auto_loads(const perp_lcp *lcp, perp_auto_structure *structure)
+static perp_auto_loads auto_loads(const perp_lcp *lcp)
 {
   double load[4] = { 0 }, size = 0, differ = 0;
-  bool any = false;
+  bool any = false, sheared = false;
   for (int i = 0; i < lcp->n; i++) {
     if (!lcp->cone[i]) continue;
     const double own[4] = { lcp->b[lcp->fric_of[i]], lcp->b[i], lcp->b[i + 1], lcp->mu[i] };
     if (own[0] == 0 && own[1] == 0 && own[2] == 0) continue;
-    structure->sheared = structure->sheared || own[1] != 0 || own[2] != 0;
+    sheared = sheared || own[1] != 0 || own[2] != 0;
     for (int k = 0; k < 4; k++) {
       if (!any) load[k] = own[k];
       if (k < 3) size = fmax(size, fabs(own[k]));
@@ -24,40 +24,41 @@ static void auto_loads(const perp_lcp *lcp, perp_auto_structure *structure)
     }
     any = true;
   }
-  structure->alike = any && differ <= 1e-6 * fmin(size, 1);
+  if (!any || !(differ <= 1e-6 * fmin(size, 1))) return PERP_AUTO_DIFFER;
+  return sheared ? PERP_AUTO_SHEARED : PERP_AUTO_ALIKE;
 }
 
 perp_auto_structure perp_auto_look(const perp_lcp *lcp)
 {
   perp_auto_structure structure = { .n = lcp->n,
                                     .needs = perp_lcp_needs(lcp),
-                                    .factored = lcp->F != NULL };
+                                    .storage = lcp->F != NULL   ? PERP_AUTO_FACTORED
+                                               : lcp->C != NULL ? PERP_AUTO_COMPRESSED
+                                                                : PERP_AUTO_DENSE,
+                                    .symmetric = true };
   structure.numbers = perp_lcp_product_work(lcp);
-  structure.symmetric = structure.nonnegative = true;
-  if (structure.factored) return structure;
+  if (lcp->F != NULL) return structure;
   structure.symmetric = perp_lcp_asymmetry(lcp) <= 1e-12;
-  bool all_zero = lcp->n > 1, negative = true;
+  bool negative = lcp->n > 1;
   for (int i = 0; i < lcp->n; i++) {
     double a = perp_lcp_entry(lcp, i, i);
-    if (a < 0) structure.nonnegative = false;
-    if (a == 0) structure.zero = true;
-    if (a != 0) all_zero = false;
+    structure.n_negative += a < 0;
+    structure.n_zero += a == 0;
     negative = negative && lcp->b[i] < 0;
   }
-  structure.mostly_zeros = lcp->C != NULL && structure.needs & PERP_LCP_CONE;
-  if (structure.needs & PERP_LCP_CONE) auto_loads(lcp, &structure);
+  structure.bimatrix = structure.n_zero == lcp->n && negative && structure.needs == 0;
+  structure.sparse = lcp->C != NULL;
+  if (structure.needs & PERP_LCP_CONE) structure.loads = auto_loads(lcp);
   if (lcp->A != NULL && structure.needs & PERP_LCP_CONE && structure.n >= PERP_SPARSE_ROWS) {
     const size_t n = (size_t)structure.n;
     size_t numbers = 0;
     for (size_t j = 0; j < n; j++)
       for (size_t i = 0; i < n; i++) numbers += lcp->A[i + j * (size_t)lcp->lda] != 0;
-    structure.mostly_zeros = perp_lcp_mostly_zeros(structure.n, (double)numbers);
-    if (structure.mostly_zeros) structure.numbers = (double)numbers;
+    structure.sparse = perp_lcp_mostly_zeros(structure.n, (double)numbers);
+    if (structure.sparse) structure.numbers = (double)numbers;
   }
-  structure.bimatrix = all_zero && negative && structure.needs == 0;
-  structure.compressed = lcp->C != NULL;
   if (structure.needs & (PERP_LCP_CONE | PERP_LCP_FRICTION)) return structure;
-  structure.falling = true;
+  structure.z_matrix = true;
   size_t numbers = 0;
   for (int j = 0; j < structure.n; j++) {
     const int first = lcp->C != NULL ? lcp->C->start[j] : 0,
@@ -66,7 +67,7 @@ perp_auto_structure perp_auto_look(const perp_lcp *lcp)
       const int i = lcp->C != NULL ? lcp->C->row[k] : k;
       const double a = lcp->C != NULL ? lcp->C->value[k] : lcp->A[i + (size_t)j * (size_t)lcp->lda];
       numbers += a != 0;
-      structure.falling = structure.falling && (i == j || a <= 0);
+      structure.z_matrix = structure.z_matrix && (i == j || a <= 0);
     }
   }
   structure.sparse = (structure.n <= TINY && !structure.symmetric) ||
@@ -285,31 +286,31 @@ static const perp_auto_stage sparse_cones[STAGES] = { { "prox", 400, 0, 0, 0 },
                                                       { "aclm", 9000, 0, 0, 0 },
                                                       { NULL, 0, 0, 0, 0 } };
 
-const perp_auto_stage *perp_auto_choose(const perp_auto_structure *structure,
+const perp_auto_stage *perp_auto_choose(const perp_auto_structure *structure, bool guess,
                                         const perp_auto_stage **first)
 {
+  const bool factored = structure->storage == PERP_AUTO_FACTORED;
   *first = NULL;
   if (structure->needs & PERP_LCP_CONE) {
     if (structure->n <= ONE) return one_cone;
-    if (structure->n > FEW && structure->mostly_zeros) return sparse_cones;
-    if (!structure->guess && !structure->factored && structure->n <= SMALL) {
-      if (structure->alike) return alike_cones + (structure->sheared || structure->n > FEW);
+    if (structure->n > FEW && structure->sparse) return sparse_cones;
+    if (!guess && !factored && structure->n <= SMALL) {
+      if (structure->loads != PERP_AUTO_DIFFER)
+        return alike_cones + (structure->loads == PERP_AUTO_SHEARED || structure->n > FEW);
       *first = first_cones[structure->n < 16 ? 0 : structure->n < 40 ? 1 : 2];
       return cold_cones;
     }
-    return (structure->n <= FEW   ? few_cones
-            : structure->factored ? factored_cones
-                                  : cones) +
-           !structure->guess;
+    return (structure->n <= FEW ? few_cones : factored ? factored_cones : cones) + !guess;
   }
-  if (structure->factored) return structure->n <= FEW_SPARSE ? few_sparse : sparse;
+  if (factored) return structure->n <= FEW_SPARSE ? few_sparse : sparse;
   if (structure->needs & PERP_LCP_FRICTION) return boxes;
   if (structure->bimatrix) return games;
-  if (structure->nonnegative && !structure->zero) {
-    if ((structure->sparse || structure->compressed) && structure->falling) return grids;
-    if (structure->compressed) return compressed;
+  if (structure->n_negative == 0 && structure->n_zero == 0) {
+    const bool stored = structure->storage == PERP_AUTO_COMPRESSED;
+    if ((structure->sparse || stored) && structure->z_matrix) return grids;
+    if (stored) return compressed;
     if (structure->sparse) return structure->symmetric ? few_symmetric : few_general;
   }
-  if (structure->symmetric && structure->nonnegative) return symmetric;
-  return structure->zero ? complementary : general;
+  if (structure->symmetric && structure->n_negative == 0) return symmetric;
+  return structure->n_zero > 0 ? complementary : general;
 }

@@ -5,18 +5,29 @@
 
 #include "solvers/lcp/lcp.h"
 
+typedef enum perp_auto_storage {
+  PERP_AUTO_DENSE,
+  PERP_AUTO_COMPRESSED, /* A is stored by its numbers */
+  PERP_AUTO_FACTORED
+} perp_auto_storage;
+
+/* Have all contacts that must be stopped the same b and mu? */
+typedef enum perp_auto_loads {
+  PERP_AUTO_DIFFER,
+  PERP_AUTO_ALIKE,
+  PERP_AUTO_SHEARED /* the same, and b_T is not 0 */
+} perp_auto_loads;
+
 typedef struct perp_auto_structure {
   int n;
   unsigned needs;
-  bool factored, symmetric, bimatrix;
-  bool guess;             /* lambda is not zero */
-  bool nonnegative, zero; /* the diagonal: no entry < 0, some = 0 */
-  bool mostly_zeros;      /* with cones: sparse, or dense as rows.h has it */
-  bool compressed;        /* A is kept by its numbers */
-  bool alike, sheared;    /* with cones: b and mu are those of all contacts, or b is 0; any b_T */
-  /* of problems without friction: */
-  bool sparse;    /* few rows, or few numbers in A, however it is kept */
-  bool falling;   /* no number beside the diagonal is positive */
+  perp_auto_storage storage;
+  perp_auto_loads loads;  /* with cones */
+  int n_negative, n_zero; /* entries of the diagonal < 0, = 0; of a factored A: not counted */
+  bool symmetric;
+  bool sparse;    /* with cones as rows.h has it; without friction: few rows, or few numbers in A */
+  bool z_matrix;  /* without friction: no number beside the diagonal is positive */
+  bool bimatrix;  /* no diagonal, and b < 0 */
   double numbers; /* of a product with A */
 } perp_auto_structure;
 
@@ -29,10 +40,11 @@ typedef struct perp_auto_stage {
   double part;   /* goes for this part of the tolerance, 0: the tolerance itself */
 } perp_auto_stage;
 
-/* Everything but `guess`, which is false.  As reading A; no allocation. */
+/* As reading A; no allocation. */
 perp_auto_structure perp_auto_look(const perp_lcp *lcp);
-/* The stages, of which the last one has no name.  *first: what comes before them, or NULL. */
-const perp_auto_stage *perp_auto_choose(const perp_auto_structure *s,
+/* The stages, of which the last one has no name.  guess: lambda is not zero.  *first: what comes
+ * before them, or NULL. */
+const perp_auto_stage *perp_auto_choose(const perp_auto_structure *s, bool guess,
                                         const perp_auto_stage **first);
 
 #endif
