@@ -24,14 +24,12 @@ struct perp_ode {
   const perp_ode_desc *desc;
   perp_spec method; /* a copy, for the workspace of dense output */
   void *ws;
-  perp_ode_sys sys;   /* as given */
-  perp_ode_sys asked; /* as the method sees it: `sys`, or with one h for all steps */
-  perp_ode_sys trial; /* `asked` with every state declared intermediate */
-  perp_ode_control control;
-  bool truncation;        /* the error is h^2/2 y'' */
-  double part;            /* of the tolerance, to which doubling and truncation are held */
-  bool doubling, history; /* history: a re-made step must start from scratch */
-  bool repeats;           /* perp_ode_repeats */
+  perp_ode_sys sys;         /* as given */
+  perp_ode_sys asked;       /* as the method sees it: `sys`, or with one h for all steps */
+  perp_ode_sys trial;       /* `asked` with every state declared intermediate */
+  perp_ode_control control; /* its estimate chosen: not PERP_ODE_CONTROL_AUTO */
+  double part;              /* of the tolerance, to which doubling and truncation are held */
+  bool history;             /* a re-made step must start from scratch */
   int nq, nv, n;
   double h_first, h; /* as created; proposed */
   double ratio;      /* error and tolerance of the last step; 0: none since the restart */

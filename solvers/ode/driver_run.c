@@ -125,7 +125,8 @@ static void driver_layout(void *ode, perp_arena *arena)
 {
   perp_ode *driver = ode;
   PERP_DOUBLES(arena, driver->n, &driver->y, &driver->y1, &driver->y2, &driver->y3, &driver->err);
-  if (driver->truncation) PERP_DOUBLES(arena, driver->n, &driver->slope, &driver->slope1);
+  if (driver->control.control == PERP_ODE_CONTROL_TRUNCATION)
+    PERP_DOUBLES(arena, driver->n, &driver->slope, &driver->slope1);
 }
 
 perp_status perp_ode_check(perp_ctx *ctx, const perp_spec *method, const perp_ode_sys *sys,
@@ -183,13 +184,6 @@ double perp_ode_tol(const perp_spec *method)
   return control->tol > 0 || fixed ? control->tol : PERP_ODE_VARIABLE_TOL;
 }
 
-bool perp_ode_repeats(const perp_spec *method)
-{
-  const perp_ode_desc *desc = (const perp_ode_desc *)method->d;
-  return (method->d->caps & (PERP_ODE_MULTISTEP | PERP_ODE_VARIABLE_ORDER)) == 0 &&
-         desc->own_step == NULL;
-}
-
 double perp_ode_slack(const perp_spec *method)
 {
   const bool keeps = (method->d->caps & (PERP_ODE_MULTISTEP | PERP_ODE_PROJECTS)) != 0;
@@ -208,18 +202,16 @@ perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_o
   perp_ode like = { .desc = desc,
                     .sys = *sys,
                     .control = *control,
-                    .truncation = control->control == PERP_ODE_CONTROL_TRUNCATION,
-                    .doubling = control->control == PERP_ODE_CONTROL_DOUBLING ||
-                                (control->control != PERP_ODE_CONTROL_TRUNCATION &&
-                                 (desc->d.caps & PERP_ODE_EMBEDDED) == 0),
                     .part = driver_part(desc, control->tol),
                     .history = history,
-                    .repeats = perp_ode_repeats(method),
                     .nq = sys->nq,
                     .nv = sys->nv,
                     .n = sys->nq + sys->nv,
                     .h_first = h,
                     .h = h };
+  if (control->control == PERP_ODE_CONTROL_AUTO)
+    like.control.control = (desc->d.caps & PERP_ODE_EMBEDDED) != 0 ? PERP_ODE_CONTROL_EMBEDDED
+                                                                   : PERP_ODE_CONTROL_DOUBLING;
   if (history && control->tol == 0) {
     like.control.tol = perp_ode_tol(method);
     like.control.h_max = fmin(control->h_max, h);
@@ -415,7 +407,8 @@ static perp_ode_answer dense_flow(perp_ode *ode, double h, double *y, perp_stats
   if (ode->history) return perp_ode_march(ode, ode->dense.ws, t, start, h, y, stats);
   if (ode->desc->reset != NULL) ode->desc->reset(ode->dense.ws);
   memcpy(y, start, (size_t)ode->n * sizeof *y);
-  if (ode->control.tol == 0 || !ode->doubling) return dense_step(ode, t, h, y, stats);
+  if (ode->control.tol == 0 || ode->control.control != PERP_ODE_CONTROL_DOUBLING)
+    return dense_step(ode, t, h, y, stats);
   const perp_ode_answer answer = dense_step(ode, t, 0.5 * h, y, stats);
   return answer == PERP_ODE_OK ? dense_step(ode, t + 0.5 * h, 0.5 * h, y, stats) : answer;
 }

@@ -65,14 +65,14 @@ static perp_ode_answer driver_step_attempt(perp_ode *ode, double h, double *rati
                                            perp_stats *stats)
 {
   const size_t bytes = (size_t)ode->n * sizeof *ode->y;
+  const bool embedded = ode->control.control == PERP_ODE_CONTROL_EMBEDDED;
   perp_ode_answer answer;
   *ratio = 0;
   memcpy(ode->y1, ode->y, bytes);
   if (ode->control.tol == 0) {
     answer = method_step(ode, &ode->asked, ode->t, h, ode->y1, NULL, stats);
-  } else if (!ode->doubling && !(ode->truncation && ode->h_before == 0)) {
-    answer = method_step(ode, &ode->asked, ode->t, h, ode->y1, ode->truncation ? NULL : ode->err,
-                         stats);
+  } else if (embedded || ode->h_before > 0) {
+    answer = method_step(ode, &ode->asked, ode->t, h, ode->y1, embedded ? ode->err : NULL, stats);
   } else { /* one step beside two half steps, which are kept (Vondrak 2.2.3) */
     memcpy(ode->y2, ode->y, bytes);
     answer = method_step(ode, &ode->asked, ode->t, h, ode->y2, NULL, stats);
@@ -82,19 +82,26 @@ static perp_ode_answer driver_step_attempt(perp_ode *ode, double h, double *rati
       answer = method_step(ode, &ode->trial, ode->t + 0.5 * h, 0.5 * h, ode->y1, NULL, stats);
     for (int i = 0; i < ode->n; i++) ode->err[i] = ode->y2[i] - ode->y1[i];
   }
-  if (ode->truncation && ode->control.tol > 0) driver_step_truncation(ode, h);
-  if ((ode->doubling || ode->truncation) && ode->control.tol > 0 &&
-      (ode->sys.caps & PERP_ODE_SYS_VELOCITY_LEVEL) != 0)
+  if (ode->control.control == PERP_ODE_CONTROL_TRUNCATION && ode->control.tol > 0)
+    driver_step_truncation(ode, h);
+  if (!embedded && ode->control.tol > 0 && (ode->sys.caps & PERP_ODE_SYS_VELOCITY_LEVEL) != 0)
     memset(ode->err + ode->nq, 0, (size_t)ode->nv * sizeof *ode->err);
   if (answer != PERP_ODE_OK) return answer;
   if (!perp_finite(ode->n, ode->y1)) return not_finite(stats);
   if (ode->control.tol > 0) {
     *ratio = perp_ode_error_ratio(&ode->control, ode->scale, h, ode->nq, ode->nv, ode->y, ode->y1,
                                   ode->err);
-    if (ode->doubling || ode->truncation) *ratio /= ode->part;
+    if (!embedded) *ratio /= ode->part;
     if (isnan(*ratio)) return not_finite(stats);
   }
   return PERP_ODE_OK;
+}
+
+bool perp_ode_repeats(const perp_spec *method)
+{
+  const perp_ode_desc *desc = (const perp_ode_desc *)method->d;
+  return (method->d->caps & (PERP_ODE_MULTISTEP | PERP_ODE_VARIABLE_ORDER)) == 0 &&
+         desc->own_step == NULL;
 }
 
 /* The same until nothing is to be revised. */
@@ -102,7 +109,7 @@ static perp_ode_answer driver_step_revised(perp_ode *ode, double h, double *rati
                                            perp_stats *stats)
 {
   perp_ode_answer answer = driver_step_attempt(ode, h, ratio, stats);
-  if (ode->sys.revise == NULL || !ode->repeats) return answer;
+  if (ode->sys.revise == NULL || !perp_ode_repeats(&ode->method)) return answer;
   for (int i = 0; i < REVISIONS_MOST && answer == PERP_ODE_OK; i++) {
     if (!ode->sys.revise(ode->sys.user, ode->t, h, ode->y1, ode->y1 + ode->nq)) break;
     answer = driver_step_attempt(ode, h, ratio, stats);
@@ -113,7 +120,8 @@ static perp_ode_answer driver_step_revised(perp_ode *ode, double h, double *rati
 static int order_of_error(const perp_ode *ode)
 {
   if (ode->desc->current_order != NULL) return ode->desc->current_order(ode->ws);
-  return ode->doubling || ode->truncation ? ode->desc->order : ode->desc->error_order;
+  return ode->control.control == PERP_ODE_CONTROL_EMBEDDED ? ode->desc->error_order
+                                                           : ode->desc->order;
 }
 
 perp_ode_answer perp_ode_march(perp_ode *ode, void *ws, double t, const double *from, double h,
@@ -288,7 +296,7 @@ static void driver_step_commit(perp_ctx *ctx, perp_ode *ode, const struct trial 
   ode->dense.joined = trial->stop != PERP_ODE_EVENT && !again;
   ode->t = trial->t_new;
   if (trial->whole) ode->grid.k++;
-  if (trial->h > 0 && ode->truncation) {
+  if (trial->h > 0 && ode->control.control == PERP_ODE_CONTROL_TRUNCATION) {
     double *slope = ode->slope;
     ode->slope = ode->slope1;
     ode->slope1 = slope;
