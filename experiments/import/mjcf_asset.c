@@ -170,9 +170,7 @@ int mjcf_mesh(mjcf *mj, const xmlNode *at, const char *name, perp_robot_inside *
     return LOST;
   }
   const mjcf_element element = mjcf_layers(mj, mj->mesh_node[k], "mesh", NULL);
-  const perp_robot_inside otherwise = mjcf_compiler_of(element.node)->exact
-                                          ? PERP_ROBOT_INSIDE_EXACT
-                                          : PERP_ROBOT_INSIDE_LEGACY;
+  const perp_robot_inside otherwise = mjcf_compiler_of(element.node)->inside;
   *inside = (perp_robot_inside)mjcf_word(&element, "inertia", words, (int)otherwise);
   if (mj->mesh[k] == NOT_LOADED) mj->mesh[k] = mesh_load(mj, &element, name);
   return mj->mesh[k];

@@ -33,7 +33,9 @@ static void compiler_one(mjcf *mj, const xmlNode *node, mjcf_compiler *compiler)
   compiler_flag(mj, node, "balanceinertia", &compiler->balance);
   compiler_flag(mj, node, "fitaabb", &compiler->aabb);
   compiler_flag(mj, node, "strippath", &compiler->strip);
-  compiler_flag(mj, node, "exactmeshinertia", &compiler->exact);
+  const int exact = perp_xml_word(robot, node, "exactmeshinertia", compiler_bool, -1);
+  if (exact >= 0)
+    compiler->inside = exact == 1 ? PERP_ROBOT_INSIDE_EXACT : PERP_ROBOT_INSIDE_LEGACY;
   perp_xml_numbers(robot, node, "boundmass", 1, 1, &compiler->least_mass);
   perp_xml_numbers(robot, node, "boundinertia", 1, 1, &compiler->least_inertia);
   perp_xml_numbers(robot, node, "settotalmass", 1, 1, &compiler->total_mass);
@@ -65,6 +67,7 @@ mjcf_compiler *mjcf_compiler_read(mjcf *mj, const xmlNode *root, const char *fil
                            ? "/"
                            : perp_pool_strndup(&mj->robot->pool, file, (size_t)(slash - file));
   *compiler = (mjcf_compiler){ .limits = true,
+                               .inside = PERP_ROBOT_INSIDE_LEGACY,
                                .from_geom = MJCF_AUTO,
                                .group = { 0, 5 },
                                .sequence = "xyz",
@@ -84,32 +87,32 @@ const mjcf_compiler *mjcf_compiler_of(const xmlNode *node)
 
 /* ---- options ---- */
 
-static void option_flags(mjcf *mj, const xmlNode *node)
+/* *constraints: false while the flag of all of them disables them, beside their own flags. */
+static void option_flags(mjcf *mj, const xmlNode *node, bool *constraints)
 {
   static const char *const words[] = { "disable", "enable", NULL };
-  perp_robot_off *off = &mj->robot->off;
-  struct {
+  static const struct {
     const char *key;
-    bool *off[2];
+    unsigned what;
   } flags[] = {
-    { "constraint", { &off->constraint } },
-    { "equality", { &off->equality } },
-    { "frictionloss", { &off->frictionloss } },
-    { "limit", { &off->limit } },
-    { "contact", { &off->contact } },
-    { "passive", { &off->spring, &off->damper } },
-    { "spring", { &off->spring } },
-    { "damper", { &off->damper } },
-    { "gravity", { &off->gravity } },
-    { "clampctrl", { &off->clampctrl } },
-    { "filterparent", { &off->filterparent } },
-    { "actuation", { &off->actuation } },
+    { "equality", PERP_ROBOT_EQUALITIES },
+    { "frictionloss", PERP_ROBOT_DRY },
+    { "limit", PERP_ROBOT_LIMITS },
+    { "contact", PERP_ROBOT_CONTACTS },
+    { "passive", PERP_ROBOT_SPRINGS | PERP_ROBOT_DAMPERS },
+    { "spring", PERP_ROBOT_SPRINGS },
+    { "damper", PERP_ROBOT_DAMPERS },
+    { "gravity", PERP_ROBOT_GRAVITY },
+    { "clampctrl", PERP_ROBOT_CLAMPS },
+    { "filterparent", PERP_ROBOT_PARENT_FILTER },
+    { "actuation", PERP_ROBOT_ACTUATORS },
   };
+  unsigned *acts = &mj->robot->acts;
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
     const int on = perp_xml_word(mj->robot, node, flags[i].key, words, -1);
-    for (int k = 0; k < 2 && on >= 0; k++)
-      if (flags[i].off[k] != NULL) *flags[i].off[k] = on == 0;
+    if (on >= 0) *acts = on ? *acts | flags[i].what : *acts & ~flags[i].what;
   }
+  *constraints = perp_xml_word(mj->robot, node, "constraint", words, *constraints) != 0;
   if (perp_xml_word(mj->robot, node, "override", words, 0) == 1)
     perp_robot_note(mj->robot,
                     "the override of contact parameters has no effect: contacts are rigid");
@@ -150,6 +153,7 @@ void mjcf_option_read(mjcf *mj)
                                       "actuatorgroupdisable",
                                       NULL };
   perp_robot *robot = mj->robot;
+  bool constraints = true;
   for (const xmlNode *node = perp_xml_child(mj->root, "option"); node != NULL;
        node = perp_xml_next(node, "option")) {
     int n;
@@ -163,9 +167,10 @@ void mjcf_option_read(mjcf *mj)
     for (int i = 0; i < n; i++)
       if (groups[i] >= 0 && groups[i] <= 30) mj->groups_off |= (uint32_t)1 << (int)groups[i];
     const xmlNode *flag = perp_xml_child(node, "flag");
-    if (flag != NULL) option_flags(mj, flag);
+    if (flag != NULL) option_flags(mj, flag, &constraints);
     if (!(robot->timestep > 0))
       perp_xml_refuse(robot, node, "write a time in s", "the timestep is not positive: %g",
                       robot->timestep);
   }
+  if (!constraints) robot->acts &= ~(unsigned)PERP_ROBOT_CONSTRAINTS;
 }

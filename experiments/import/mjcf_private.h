@@ -13,7 +13,8 @@
 typedef enum mjcf_from_geom { MJCF_NEVER, MJCF_ALWAYS, MJCF_AUTO } mjcf_from_geom;
 
 typedef struct mjcf_compiler {
-  bool radian, limits, balance, aabb, strip, exact;
+  bool radian, limits, balance, aabb, strip;
+  perp_robot_inside inside; /* how a mesh is filled, where it says nothing */
   mjcf_from_geom from_geom;
   double least_mass, least_inertia, total_mass;
   int group[2]; /* of geoms that count for inertia */

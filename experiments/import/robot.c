@@ -72,7 +72,8 @@ void perp_robot_begin(perp_robot *robot, perp_robot_report *to, const char *path
                          .format = "",
                          .name = "",
                          .timestep = 0.002,
-                         .gravity = { 0, 0, -9.81 } };
+                         .gravity = { 0, 0, -9.81 },
+                         .acts = PERP_ROBOT_ALL };
   perp_robot_add_body(robot, -1)->name = "world";
 }
 

@@ -160,10 +160,22 @@ typedef struct perp_robot_pair {
   int a, b;
 } perp_robot_pair;
 
-typedef struct perp_robot_off { /* what the file disables */
-  bool constraint, equality, frictionloss, limit, contact, spring, damper, gravity, clampctrl,
-      actuation, filterparent;
-} perp_robot_off;
+/* What acts: all but what the file disables. */
+enum {
+  PERP_ROBOT_EQUALITIES = 1 << 0,
+  PERP_ROBOT_LIMITS = 1 << 1,
+  PERP_ROBOT_DRY = 1 << 2, /* friction losses */
+  PERP_ROBOT_CONTACTS = 1 << 3,
+  PERP_ROBOT_CONSTRAINTS = PERP_ROBOT_EQUALITIES | PERP_ROBOT_LIMITS | PERP_ROBOT_DRY |
+                           PERP_ROBOT_CONTACTS,
+  PERP_ROBOT_SPRINGS = 1 << 4,
+  PERP_ROBOT_DAMPERS = 1 << 5,
+  PERP_ROBOT_GRAVITY = 1 << 6,
+  PERP_ROBOT_CLAMPS = 1 << 7, /* of controls to their range */
+  PERP_ROBOT_ACTUATORS = 1 << 8,
+  PERP_ROBOT_PARENT_FILTER = 1 << 9, /* no contacts of a body with its parent */
+  PERP_ROBOT_ALL = (1 << 10) - 1
+};
 
 typedef struct perp_robot {
   perp_pool pool;
@@ -173,7 +185,7 @@ typedef struct perp_robot {
   const char *key;    /* keyframe that is the initial state; NULL: as drawn */
   const char *name;
   double timestep, gravity[3], density, viscosity, wind[3];
-  perp_robot_off off;
+  unsigned acts; /* PERP_ROBOT_EQUALITIES | ... */
   int n_bodies, n_joints, n_geoms, n_meshes, n_fields, n_equalities, n_tendons, n_actuators,
       n_excludes, n_pairs;
   perp_robot_body *body; /* body 0 is the world */

@@ -18,7 +18,7 @@ static const double actuators_fast = 1000; /* rad/s or m/s */
 static double actuators_clip(const perp_robot *robot, int u, double ctrl)
 {
   const perp_robot_actuator *actuator = &robot->actuator[u];
-  if (!actuator->ctrl_limited || robot->off.clampctrl) return ctrl;
+  if (!actuator->ctrl_limited || !(robot->acts & PERP_ROBOT_CLAMPS)) return ctrl;
   return fmin(fmax(ctrl, actuator->ctrl_range[0]), actuator->ctrl_range[1]);
 }
 
@@ -253,7 +253,7 @@ void perp_rs_controls(perp_rs *rs)
           "parameters:\n  filter: { default: %s, help: Bodies that overlap as drawn do not collide "
           "with each other. }\n",
           actuators_filter ? "true" : "false");
-  if (robot->off.actuation || robot->n_actuators == 0) return;
+  if (!(robot->acts & PERP_ROBOT_ACTUATORS) || robot->n_actuators == 0) return;
   if (robot->n_actuators > MOST_CONTROLS) {
     perp_robot_note(
         rs->robot,
@@ -268,7 +268,7 @@ void perp_rs_controls(perp_rs *rs)
     fprintf(rs->out, "  %s:", rs->control[u]);
     fputs(" { type: real", rs->out);
     perp_rs_number(rs, "default", actuators_clip(robot, u, actuator->ctrl));
-    if (actuator->ctrl_limited && !robot->off.clampctrl) {
+    if (actuator->ctrl_limited && robot->acts & PERP_ROBOT_CLAMPS) {
       perp_rs_number(rs, "min", actuator->ctrl_range[0]);
       perp_rs_number(rs, "max", actuator->ctrl_range[1]);
     }
@@ -282,7 +282,8 @@ void perp_rs_controls(perp_rs *rs)
 void perp_rs_actuators(perp_rs *rs)
 {
   const perp_robot *robot = rs->robot;
-  if (robot->off.actuation && robot->n_actuators > 0)
+  if (!(robot->acts & PERP_ROBOT_ACTUATORS) && robot->n_actuators > 0)
     perp_robot_note(rs->robot, "all actuators are disabled");
-  for (int u = 0; u < robot->n_actuators && !robot->off.actuation; u++) actuators_one(rs, u);
+  for (int u = 0; u < robot->n_actuators && robot->acts & PERP_ROBOT_ACTUATORS; u++)
+    actuators_one(rs, u);
 }

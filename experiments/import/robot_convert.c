@@ -13,7 +13,7 @@ static void convert_head(perp_rs *rs)
   const perp_robot *robot = rs->robot;
   const char *slash = strrchr(robot->path, '/');
   const double *g = robot->gravity;
-  const bool along = g[0] == 0 && g[1] == 0 && g[2] <= 0 && !robot->off.gravity;
+  const bool along = g[0] == 0 && g[1] == 0 && g[2] <= 0 && robot->acts & PERP_ROBOT_GRAVITY;
   char *summary = perp_xprintf("Imported robot%s%s", robot->name[0] != '\0' ? " " : "",
                                perp_rs_name(rs, robot->name[0] != '\0' ? robot->name : " ", "", 0));
   char *reference = perp_xprintf("%s (%s)", slash != NULL ? slash + 1 : robot->path, robot->format);

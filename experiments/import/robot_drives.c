@@ -22,7 +22,7 @@ void perp_rs_drive_begin(perp_rs *rs, const char *name, const perp_rs_axis *axis
 static bool drives_locked(const perp_rs *rs, int joint, double *at)
 {
   const perp_robot *robot = rs->robot;
-  if (robot->off.equality || robot->off.constraint) return false;
+  if (!(robot->acts & PERP_ROBOT_EQUALITIES)) return false;
   for (int e = 0; e < robot->n_equalities; e++) {
     const perp_robot_equality *equality = &robot->equality[e];
     if (equality->kind != PERP_ROBOT_COUPLE || !equality->active || equality->a != joint ||
@@ -96,13 +96,13 @@ static void drives_joint(perp_rs *rs, int j)
   const perp_robot_joint *joint = &robot->joint[j];
   drives_law law = {
     .name = perp_rs_joint_name(rs, j),
-    .limited = joint->limited && !robot->off.limit && !robot->off.constraint,
+    .limited = joint->limited && robot->acts & PERP_ROBOT_LIMITS,
     .lower = joint->range[0],
     .upper = joint->range[1],
-    .stiffness = robot->off.spring ? 0 : joint->stiffness,
+    .stiffness = robot->acts & PERP_ROBOT_SPRINGS ? joint->stiffness : 0,
     .rest = joint->springref,
-    .damping = robot->off.damper ? 0 : joint->damping,
-    .dry = robot->off.frictionloss || robot->off.constraint ? 0 : joint->frictionloss,
+    .damping = robot->acts & PERP_ROBOT_DAMPERS ? joint->damping : 0,
+    .dry = robot->acts & PERP_ROBOT_DRY ? joint->frictionloss : 0,
     .armature = joint->armature,
     .margin = joint->margin,
   };
@@ -121,8 +121,8 @@ static bool drives_tie(const perp_rs *rs, const perp_robot_equality *equality, d
   const perp_robot *robot = rs->robot;
   const double *poly = equality->poly;
   if (equality->kind != PERP_ROBOT_COUPLE || !equality->active || equality->b < 0 ||
-      robot->off.equality || robot->off.constraint || poly[2] != 0 || poly[3] != 0 ||
-      poly[4] != 0 || rs->axis[equality->a].joint == NULL || rs->axis[equality->b].joint == NULL)
+      !(robot->acts & PERP_ROBOT_EQUALITIES) || poly[2] != 0 || poly[3] != 0 || poly[4] != 0 ||
+      rs->axis[equality->a].joint == NULL || rs->axis[equality->b].joint == NULL)
     return false;
   *slope = poly[1];
   *value = poly[0] + robot->joint[equality->a].ref - *slope * robot->joint[equality->b].ref;
@@ -173,13 +173,13 @@ static void drives_tendon(perp_rs *rs, int t, const perp_rs_single *single)
   drives_law law = {
     .name = perp_pool_printf(&rs->robot->pool, "tendon %s",
                              perp_rs_name(rs, tendon->name, "tendon", t)),
-    .limited = tendon->limited && !robot->off.limit && !robot->off.constraint,
+    .limited = tendon->limited && robot->acts & PERP_ROBOT_LIMITS,
     .lower = (range[c > 0 ? 0 : 1] - o) / c,
     .upper = (range[c > 0 ? 1 : 0] - o) / c,
-    .stiffness = robot->off.spring ? 0 : c * c * tendon->stiffness,
+    .stiffness = robot->acts & PERP_ROBOT_SPRINGS ? c * c * tendon->stiffness : 0,
     .rest = (tendon->rest[0] - o) / c,
-    .damping = robot->off.damper ? 0 : c * c * tendon->damping,
-    .dry = robot->off.frictionloss || robot->off.constraint ? 0 : fabs(c) * tendon->frictionloss,
+    .damping = robot->acts & PERP_ROBOT_DAMPERS ? c * c * tendon->damping : 0,
+    .dry = robot->acts & PERP_ROBOT_DRY ? fabs(c) * tendon->frictionloss : 0,
     .armature = c * c * tendon->armature,
     .margin = tendon->margin / fabs(c),
   };
@@ -206,20 +206,20 @@ static void drives_lost(perp_rs *rs, int j)
                       : root->n_joints > 3              ? "one of the motions of a free body"
                       : joint->kind == PERP_ROBOT_HINGE ? "an angle of a ball joint"
                                                         : "a free body";
-  if (joint->limited && !robot->off.limit && !robot->off.constraint)
+  if (joint->limited && robot->acts & PERP_ROBOT_LIMITS)
     perp_robot_lost(rs->robot, "limits [%.4g, %.4g] of joint %s, %s: the joint moves freely here",
                     joint->range[0], joint->range[1], name, whose);
-  if (joint->stiffness != 0 && !robot->off.spring)
+  if (joint->stiffness != 0 && robot->acts & PERP_ROBOT_SPRINGS)
     perp_robot_lost(rs->robot,
                     "stiffness %.4g of joint %s, %s: a force towards the reference position",
                     joint->stiffness, name, whose);
-  if (joint->damping != 0 && joint->kind != PERP_ROBOT_FREE && !robot->off.damper)
+  if (joint->damping != 0 && joint->kind != PERP_ROBOT_FREE && robot->acts & PERP_ROBOT_DAMPERS)
     perp_robot_lost(rs->robot, "damping %.4g of joint %s, %s: a force against the motion",
                     joint->damping, name, whose);
   if (joint->armature != 0)
     perp_robot_lost(rs->robot, "armature %.4g of joint %s, %s: inertia of this motion alone",
                     joint->armature, name, whose);
-  if (joint->frictionloss != 0 && !robot->off.frictionloss && !robot->off.constraint)
+  if (joint->frictionloss != 0 && robot->acts & PERP_ROBOT_DRY)
     perp_robot_lost(rs->robot, "dry friction %.4g of joint %s, %s: a force against the motion",
                     joint->frictionloss, name, whose);
 }
@@ -229,14 +229,14 @@ static void drives_rigid(perp_rs *rs)
 {
   const perp_robot *robot = rs->robot;
   int limits = 0, dry = 0;
-  if (strcmp(robot->format, "MJCF") != 0 || robot->off.constraint) return;
+  if (strcmp(robot->format, "MJCF") != 0) return;
   for (int joint = 0; joint < robot->n_joints; joint++) {
-    limits += robot->joint[joint].limited && !robot->off.limit;
-    dry += robot->joint[joint].frictionloss > 0 && !robot->off.frictionloss;
+    limits += robot->joint[joint].limited && robot->acts & PERP_ROBOT_LIMITS;
+    dry += robot->joint[joint].frictionloss > 0 && robot->acts & PERP_ROBOT_DRY;
   }
   for (int tendon = 0; tendon < robot->n_tendons; tendon++) {
-    limits += robot->tendon[tendon].limited && !robot->off.limit;
-    dry += robot->tendon[tendon].frictionloss > 0 && !robot->off.frictionloss;
+    limits += robot->tendon[tendon].limited && robot->acts & PERP_ROBOT_LIMITS;
+    dry += robot->tendon[tendon].frictionloss > 0 && robot->acts & PERP_ROBOT_DRY;
   }
   if (limits > 0)
     perp_robot_note(rs->robot,

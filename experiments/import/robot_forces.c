@@ -9,7 +9,7 @@
 static const double *forces_gravity(const perp_robot *robot)
 {
   static const double none[3] = { 0 };
-  return robot->off.gravity ? none : robot->gravity;
+  return robot->acts & PERP_ROBOT_GRAVITY ? robot->gravity : none;
 }
 
 /* Gravity that is not along -z, as the scene has it. */
@@ -41,7 +41,7 @@ static void forces_compensation(perp_rs *rs)
   const perp_robot *robot = rs->robot;
   const double *g = forces_gravity(robot);
   int n = 0;
-  if (robot->off.spring && robot->off.damper) return; /* a passive force, too */
+  if (!(robot->acts & (PERP_ROBOT_SPRINGS | PERP_ROBOT_DAMPERS))) return; /* a passive force, too */
   for (int b = 1; b < robot->n_bodies; b++) {
     const perp_robot_body *body = &robot->body[b];
     double f[3], p[3], s[3];
@@ -74,7 +74,7 @@ static void forces_damping(perp_rs *rs, int joint)
   const perp_robot *robot = rs->robot;
   const int body = robot->joint[joint].body;
   const double c = robot->joint[joint].damping;
-  if (c == 0 || robot->off.damper) return;
+  if (c == 0 || !(robot->acts & PERP_ROBOT_DAMPERS)) return;
   if (sqrt(perp_dot(3, rs->com + 3 * body, rs->com + 3 * body)) > 1e-12) {
     perp_robot_lost(
         rs->robot,
@@ -112,8 +112,8 @@ static void forces_tendon(perp_rs *rs, int t)
   static const char *const bodies[] = { "a", "b" }, *const anchors[] = { "anchor_a", "anchor_b" };
   const perp_robot *robot = rs->robot;
   const perp_robot_tendon *tendon = &robot->tendon[t];
-  const double k = robot->off.spring ? 0 : tendon->stiffness,
-               c = robot->off.damper ? 0 : tendon->damping;
+  const double k = robot->acts & PERP_ROBOT_SPRINGS ? tendon->stiffness : 0,
+               c = robot->acts & PERP_ROBOT_DAMPERS ? tendon->damping : 0;
   double p[3], s[3];
   if (k == 0 && c == 0) return;
   fputs("  - { kind: spring", rs->out);
@@ -154,14 +154,14 @@ static const char *rest_tendon(perp_rs *rs, int t)
   const char *what = "";
   perp_rs_single single;
   if (perp_rs_tendon_single(rs, t, &single) || forces_is_line(robot, t, true)) return what;
-  if (tendon->limited && !robot->off.limit && !robot->off.constraint)
+  if (tendon->limited && robot->acts & PERP_ROBOT_LIMITS)
     what = perp_pool_printf(pool, "%s, limits of its length, [%.4g, %.4g] m", what,
                             tendon->range[0], tendon->range[1]);
-  if (tendon->stiffness != 0 && !robot->off.spring && !sprung)
+  if (tendon->stiffness != 0 && robot->acts & PERP_ROBOT_SPRINGS && !sprung)
     what = perp_pool_printf(pool, "%s, a spring of %.4g N/m", what, tendon->stiffness);
-  if (tendon->damping != 0 && !robot->off.damper && !sprung)
+  if (tendon->damping != 0 && robot->acts & PERP_ROBOT_DAMPERS && !sprung)
     what = perp_pool_printf(pool, "%s, a damper of %.4g Ns/m", what, tendon->damping);
-  if (tendon->frictionloss != 0 && !robot->off.frictionloss && !robot->off.constraint)
+  if (tendon->frictionloss != 0 && robot->acts & PERP_ROBOT_DRY)
     what = perp_pool_printf(pool, "%s, a dry friction of %.4g N", what, tendon->frictionloss);
   if (tendon->armature != 0)
     what = perp_pool_printf(pool, "%s, an inertia of %.4g kg", what, tendon->armature);

@@ -391,7 +391,7 @@ static void joints_one(perp_rs *rs, int r)
   else
     joints_known(rs, r, kind, name);
   /* MuJoCo leaves out contacts of a body with its parent, but for those with the world */
-  if (robot->body[body->parent].root == 0 || robot->off.filterparent)
+  if (robot->body[body->parent].root == 0 || !(robot->acts & PERP_ROBOT_PARENT_FILTER))
     fputs(", collide: true", rs->out);
   fputs(" }\n", rs->out);
   if (n > 1)

@@ -188,7 +188,7 @@ void perp_rs_loops(perp_rs *rs)
   const perp_robot *robot = rs->robot;
   for (int e = 0; e < robot->n_equalities; e++) {
     const perp_robot_equality *equality = &robot->equality[e];
-    if (!equality->active || robot->off.equality || robot->off.constraint)
+    if (!equality->active || !(robot->acts & PERP_ROBOT_EQUALITIES))
       perp_robot_note(rs->robot, "%s is disabled", loops_who(rs, e));
     else if (equality->kind == PERP_ROBOT_CONNECT || equality->kind == PERP_ROBOT_WELD)
       loops_one(rs, e, equality->kind == PERP_ROBOT_WELD);

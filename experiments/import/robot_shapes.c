@@ -80,7 +80,7 @@ static bool shapes_tested(const perp_rs *rs, int geom, int k)
   const int root = robot->body[robot->geom[geom].body].root,
             b = robot->body[robot->geom[k].body].root;
   if (root == b || shapes_apart(rs, root, b)) return false;
-  return !shapes_joined(rs, root, b) || rs->robot->off.filterparent;
+  return !shapes_joined(rs, root, b) || !(rs->robot->acts & PERP_ROBOT_PARENT_FILTER);
 }
 
 /* Must it be tested? */
@@ -334,7 +334,7 @@ void perp_rs_shapes(perp_rs *rs)
   const perp_robot *robot = rs->robot;
   int *which = perp_pool_alloc(&rs->robot->pool, (size_t)robot->n_geoms + 1, sizeof *which), n = 0,
       drawn = 0;
-  if (robot->off.contact || robot->off.constraint) {
+  if (!(robot->acts & PERP_ROBOT_CONTACTS)) {
     fputs("shapes:\n", rs->out);
     perp_robot_note(rs->robot, "contacts are disabled: the scene has no shapes");
     return;

@@ -266,11 +266,23 @@ static void others(both *x)
   differ(x, r->density, m->opt.density, 1);
   differ(x, r->viscosity, m->opt.viscosity, 1);
   differ_n(x, 3, r->gravity, m->opt.gravity, 1);
-  const int flags = m->opt.disableflags;
-  equal(x, "contact", r->off.contact, (flags & mjDSBL_CONTACT) != 0);
-  equal(x, "limit", r->off.limit, (flags & mjDSBL_LIMIT) != 0);
-  equal(x, "frictionloss", r->off.frictionloss, (flags & mjDSBL_FRICTIONLOSS) != 0);
-  equal(x, "actuation", r->off.actuation, (flags & mjDSBL_ACTUATION) != 0);
+  static const struct {
+    const char *what;
+    unsigned acts;
+    int off;
+  } flags[] = {
+    { "equality", PERP_ROBOT_EQUALITIES, mjDSBL_EQUALITY | mjDSBL_CONSTRAINT },
+    { "contact", PERP_ROBOT_CONTACTS, mjDSBL_CONTACT | mjDSBL_CONSTRAINT },
+    { "limit", PERP_ROBOT_LIMITS, mjDSBL_LIMIT | mjDSBL_CONSTRAINT },
+    { "frictionloss", PERP_ROBOT_DRY, mjDSBL_FRICTIONLOSS | mjDSBL_CONSTRAINT },
+    { "gravity", PERP_ROBOT_GRAVITY, mjDSBL_GRAVITY },
+    { "clampctrl", PERP_ROBOT_CLAMPS, mjDSBL_CLAMPCTRL },
+    { "filterparent", PERP_ROBOT_PARENT_FILTER, mjDSBL_FILTERPARENT },
+    { "actuation", PERP_ROBOT_ACTUATORS, mjDSBL_ACTUATION },
+  };
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+    equal(x, flags[i].what, (r->acts & flags[i].acts) != 0,
+          (m->opt.disableflags & flags[i].off) == 0);
   for (int t = 0; t < r->n_tendons && t < m->ntendon; t++) {
     const perp_robot_tendon *tendon = &r->tendon[t];
     equal(x, "parts of a tendon", tendon->joints + tendon->sites + tendon->others,
