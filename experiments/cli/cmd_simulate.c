@@ -286,15 +286,15 @@ static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
     return perp_usage_error(
         args, "--json and --series - cannot both use standard output; write the series to a file");
   request.want_series = series != NULL;
-  request.forces = perp_option_given(args, "forces");
+  request.forces.wanted = perp_option_given(args, "forces");
   perp_watching watching = { 0 };
   if (perp_option_given(args, "view")) {
     status = perp_watch_begin(ctx, args, request.scene,
                               !json && !(series != NULL && series[0] == '-'), &watching);
     if (status >= 0) return status;
-    request.film = true;
     request.picture_at = fmax(0, watching.picture.at);
-    request.replay_path = perp_watch_replay(&watching, 0);
+    request.replay.path = perp_watch_replay(&watching, 0);
+    request.replay.film = true;
   } else if ((status = perp_watch_unused(args)) >= 0)
     return status;
   return run_apart(ctx, &request, given.timeout, series, json,

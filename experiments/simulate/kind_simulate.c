@@ -389,11 +389,11 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
   const perp_minder minder = { job_cut, job_keep, mind };
   request.minder = &minder;
   request.want_series = job->series_path != NULL;
-  request.force_names = job->study->metrics.forces;
-  request.n_force_names = job->study->metrics.n_forces;
-  request.forces = request.n_force_names > 0 ||
-                   (request.want_series && job->study->metrics.with_forces);
-  request.replay_path = job->replay_path;
+  request.forces.names = job->study->metrics.forces;
+  request.forces.n_names = job->study->metrics.n_forces;
+  request.forces.wanted = request.forces.n_names > 0 ||
+                          (request.want_series && job->study->metrics.with_forces);
+  request.replay.path = job->replay_path;
   request.timing_rounds = job->timing ? 1 : 0;
   request.timing_detail = names_detail(job->study);
   perp_result result;
@@ -401,9 +401,9 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
   out->pace = result.time.pace;
   if (status == PERP_OK) {
     fill_outcome(&result, out);
-    for (int i = 0; i < request.n_force_names && result.n_forces > 0; i++) {
+    for (int i = 0; i < request.forces.n_names && result.n_forces > 0; i++) {
       bool found;
-      const char *name = request.force_names[i];
+      const char *name = request.forces.names[i];
       perp_outcome_add(out, name, perp_force_metric(result.forces, result.n_forces, name, &found));
     }
     const double us[N_PARTS] = { result.time.collision_us, result.time.assembly_us,

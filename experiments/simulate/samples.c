@@ -25,7 +25,7 @@ perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *cell_run)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a state between two");
   cell_run->v_at = cell_run->q_at + nq;
   cell_run->lambda_at = cell_run->v_at + nv;
-  const bool replay = cell_run->request->replay_path != NULL && cell_run->scene.model != NULL;
+  const bool replay = cell_run->request->replay.path != NULL && cell_run->scene.model != NULL;
   if (!cell_run->adaptive || !(cell_run->request->want_series || replay)) return PERP_OK;
   cell_run->plain = cell_run->scene;
   cell_run->plain.n_gauges = 0; /* they see the march alone */
@@ -108,7 +108,7 @@ static perp_status samples_film(perp_ctx *ctx, run *job, double t_last, double t
 {
   const perp_step_info nothing = { .reason = PERP_EXACT, .drift_pos_pre = nan("") };
   job->filmed = t_last;
-  if (job->replay == NULL || !job->request->film) return PERP_OK;
+  if (job->replay == NULL || !job->request->replay.film) return PERP_OK;
   for (double at = t_last;;) {
     at = samples_next(at, job->film_every);
     if (!(at < t) || perp_cell_same_time(at, t) || !perp_cell_dense(ctx, job, at, NULL))
@@ -127,7 +127,7 @@ static perp_status samples_inner(perp_ctx *ctx, run *job, double t, bool row, bo
                                  const perp_step_info *info)
 {
   const bool series = job->request->want_series,
-             replay = job->replay != NULL && !job->request->film;
+             replay = job->replay != NULL && !job->request->replay.film;
   bool known = false;
   if (row || (sample && series)) PERP_TRY(perp_against_at(ctx, &job->against, t, &known));
   if (row && known)
@@ -268,10 +268,10 @@ perp_status perp_samples_at(perp_ctx *ctx, perp_cell_run *cell_run, int64_t coun
     if (cell_run->log != NULL) PERP_TRY(samples_forces(ctx, cell_run, t, q, v, count));
   }
   if (cell_run->replay == NULL ||
-      !(cell_run->request->film ? samples_filmed(cell_run, count, t, end) : row))
+      !(cell_run->request->replay.film ? samples_filmed(cell_run, count, t, end) : row))
     return PERP_OK;
-  const double *ref = known                     ? cell_run->against.q_ref
-                      : cell_run->request->film ? samples_ghost(ctx, cell_run, t)
-                                                : NULL;
+  const double *ref = known                            ? cell_run->against.q_ref
+                      : cell_run->request->replay.film ? samples_ghost(ctx, cell_run, t)
+                                                       : NULL;
   return samples_replay(ctx, cell_run, t, q, v, cell_run->measure, ref, info, end);
 }

@@ -53,11 +53,15 @@ typedef struct perp_request {
   double picture_at; /* s: a time of which a picture is made; 0 = none.  Not after the end of the
                         run */
   bool want_series;
-  bool forces; /* of joints, drives, contacts: columns and figures (force_log.h) */
-  const char *const *force_names; /* [n_force_names] metrics of forces that must exist */
-  int n_force_names;
-  const char *replay_path; /* where to write a replay of the run (replay.h); NULL: nowhere */
-  bool film; /* as a film: with frames of its own, evenly over the run; else with the samples */
+  struct {
+    bool wanted;              /* of joints, drives, contacts: columns and figures (force_log.h) */
+    const char *const *names; /* [n_names] metrics that must exist */
+    int n_names;
+  } forces;
+  struct {
+    const char *path; /* where to write a replay of the run (replay.h); NULL: nowhere */
+    bool film;        /* as a film: with frames of its own, evenly over the run; else the samples */
+  } replay;
   const perp_watch *watch;   /* NULL: nobody */
   const perp_minder *minder; /* NULL: nobody */
   /* further runs without metrics, for the clock, each shown to be the march of the first one, or

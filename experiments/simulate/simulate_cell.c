@@ -400,7 +400,7 @@ static perp_status simulate_prepare(perp_ctx *ctx, run *job)
   const perp_desc *form = job->parts.formulation.d;
   job->measure->run.impulses = form != NULL && (form->caps & PERP_FORM_FEEDBACK);
   if (job->every == 0) job->every = job->t_end / (job->adaptive ? SAMPLES_ADAPTIVE : SAMPLES_FIXED);
-  if (request->film) job->film_every = job->t_end / (PERP_REPLAY_FRAMES - 1);
+  if (request->replay.film) job->film_every = job->t_end / (PERP_REPLAY_FRAMES - 1);
   PERP_TRY(perp_samples_create(ctx, job));
   if (request->sample_named && job->against.truth == NULL && !job->adaptive &&
       !request->want_series)
@@ -426,23 +426,23 @@ static perp_status simulate(perp_ctx *ctx, run *job)
   simulate_note(job);
   if (job->sim != NULL) perp_sim_resolved(job->sim, result->resolved, sizeof result->resolved);
   result->reason = PERP_EXACT;
-  if (request->forces) {
+  if (request->forces.wanted) {
     if (job->sim == NULL)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "forces have no effect: scene %s has no bodies. Leave them out",
                        request->scene);
     PERP_TRY(perp_force_log_create(ctx, job->scene.model, job->sim, job->measure->scratch.collision,
                                    &job->log));
-    PERP_TRY(perp_force_log_check(ctx, job->log, request->force_names, request->n_force_names));
+    PERP_TRY(perp_force_log_check(ctx, job->log, request->forces.names, request->forces.n_names));
   }
   if (request->setup_only) return PERP_OK;
   PERP_TRY(perp_warn_overlaps(ctx, job));
   if (request->want_series)
     PERP_TRY(perp_series_create(ctx, job->measure, job->log, &result->series));
-  if (request->replay_path != NULL && job->scene.model != NULL)
+  if (request->replay.path != NULL && job->scene.model != NULL)
     PERP_TRY(perp_replay_create(ctx, job->scene.model,
-                                request->film ? PERP_REPLAY_FILM : PERP_REPLAY_SMALL,
-                                request->film && job->log != NULL, &job->replay));
+                                request->replay.film ? PERP_REPLAY_FILM : PERP_REPLAY_SMALL,
+                                request->replay.film && job->log != NULL, &job->replay));
   job->wall0 = perp_clock_wall();
   job->cpu0 = perp_clock_thread();
   PERP_TRY(measure_run(ctx, job));
@@ -455,7 +455,7 @@ static perp_status simulate(perp_ctx *ctx, run *job)
   PERP_TRY(simulate_last_forces(ctx, job));
   if (job->log != NULL) perp_warn_forces(job);
   PERP_TRY(perp_cell_clock(ctx, job));
-  if (job->replay != NULL) PERP_TRY(perp_replay_write(ctx, job->replay, request->replay_path));
+  if (job->replay != NULL) PERP_TRY(perp_replay_write(ctx, job->replay, request->replay.path));
   job->measure->run.cpu_s = result->time.cpu_s;
   job->measure->run.step_us = result->time.step_us;
   job->measure->run.steps_reused = result->time.steps_reused;

@@ -48,9 +48,9 @@ static int view_here(perp_ctx *ctx, perp_cli_request *request, const perp_guard 
 static int view_run(perp_ctx *ctx, perp_cli_request *request, perp_watching *watching, int i)
 {
   perp_guard guard;
-  request->q.film = true;
   request->q.picture_at = fmax(0, watching->picture.at);
-  request->q.replay_path = perp_watch_replay(watching, i);
+  request->q.replay.path = perp_watch_replay(watching, i);
+  request->q.replay.film = true;
   if (perp_guard_begin(ctx, request->timeout, 1, &guard) != PERP_OK)
     return perp_refuse(ctx, PERP_EXIT_INTERNAL);
   if (guard.child) exit(perp_guard_leave(&guard, view_here(ctx, request, &guard, watching, i)));
@@ -107,7 +107,7 @@ static int cmd_view(perp_ctx *ctx, const perp_args *args)
   if (code < 0 && against != NULL) code = perp_command_request(ctx, &other, &request[1]);
   if (code < 0) code = perp_watch_begin(ctx, args, request[0].q.scene, true, &watching);
   for (int i = 0; i < runs && code < 0; i++) {
-    request[i].q.forces = perp_option_given(args, "forces");
+    request[i].q.forces.wanted = perp_option_given(args, "forces");
     code = view_run(ctx, &request[i], &watching, i);
     if (code == PERP_EXIT_OK) code = -1;
   }

@@ -34,7 +34,7 @@ int perp_watch_begin(perp_ctx *ctx, const perp_args *args, const char *scene, bo
                      perp_watching *w);
 /* None of them may be given: -1, or the exit status after a message. */
 int perp_watch_unused(const perp_args *args);
-/* replay_path of the request of run i. */
+/* Path of the replay in the request of run i. */
 const char *perp_watch_replay(perp_watching *w, int i);
 /* In the process of run i, at its end: what the page says of it, with the recording. */
 perp_status perp_watch_result(perp_ctx *ctx, const perp_watching *w, int i,

@@ -58,8 +58,8 @@ static void film_run(perp_ctx *ctx, const perp_request *request, film *f)
   if (fd < 0) bail("no temporary file");
   close(fd);
   perp_request q = *request;
-  q.film = q.want_series = true;
-  q.replay_path = path;
+  q.replay.film = q.want_series = true;
+  q.replay.path = path;
   if (perp_simulate(ctx, &q, &f->result) != PERP_OK) bail("%s", ctx->msg);
   f->root = json_load_file(path, 0, NULL);
   unlink(path);
@@ -173,8 +173,7 @@ static void film_of_a_pendulum(perp_ctx *ctx)
                            .formulation = "acceleration",
                            .ode = "dopri5:tol=1e-10",
                            .t_end = 0.599,
-                           .film = true,
-                           .replay_path = path };
+                           .replay = { path, true } };
   if (perp_simulate(ctx, &q, &g.result) != PERP_OK) bail("%s", ctx->msg);
   g.root = json_load_file(path, 0, NULL);
   unlink(path);
