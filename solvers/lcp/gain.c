@@ -64,9 +64,9 @@ double perp_lcp_gain(const perp_lcp *lcp, const double *a, double mass, const do
               sqrt(fmax(fabs(work), excess) / fmax(fmax(alone, together), DBL_MIN)));
 }
 
-bool perp_lcp_better(perp_lcp_candidate now, perp_lcp_candidate best, double thrown)
+bool perp_lcp_better(perp_lcp_candidate now, perp_lcp_candidate best)
 {
-  const double a = now.gain > thrown ? now.gain : thrown;
-  const double b = best.gain > thrown ? best.gain : thrown;
+  const double a = fmax(now.gain, PERP_THROWN);
+  const double b = fmax(best.gain, PERP_THROWN);
   return a != b ? a < b : now.rating < best.rating;
 }

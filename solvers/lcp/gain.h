@@ -48,9 +48,9 @@ double perp_lcp_rating(const perp_lcp *lcp, const double *a, const double *lambd
 double perp_lcp_gain(const perp_lcp *lcp, const double *a, double mass, const double *lambda,
                      const double *w, double *none, double *w0, double *scratch);
 
-/* Is `now` better than `best`?  Of two that throw bodies (gain above `thrown`) the one that throws
- * less, of two that do not the one with the smaller rating. */
-bool perp_lcp_better(perp_lcp_candidate now, perp_lcp_candidate best, double thrown);
+/* Is `now` better than `best`?  Of two that throw bodies (gain above PERP_THROWN) the one that
+ * throws less, of two that do not the one with the smaller rating. */
+bool perp_lcp_better(perp_lcp_candidate now, perp_lcp_candidate best);
 
 #ifdef __cplusplus
 }

@@ -260,7 +260,7 @@ static void check_registered(const perp_desc *d, int scenes, int first, int step
   static const struct {
     const char *name, *bound;
   } bounds[] = { { "staggered", "max_iter=20" }, /* its iterations are solves */
-                 { "auto", "budget=20000,peers=false" },
+                 { "auto", "budget=20000" },
                  { "enumerate", "max_iter=20000" } };
   const char *bound = d->caps & PERP_LCP_PEER        ? "timeout=0.2"
                       : d->caps & PERP_LCP_ITERATIVE ? "max_iter=300"

@@ -307,6 +307,44 @@ static void check_trace(perp_ctx *ctx, perp_rng *g)
   random_free(&r);
 }
 
+static perp_stats given_sweeps(perp_ctx *ctx, const char *text, const perp_lcp *p, double *x)
+{
+  perp_spec spec;
+  perp_lcp_solver *solver;
+  perp_stats stats;
+  memset(x, 0, (size_t)p->n * sizeof *x);
+  if (perp_spec_parse(ctx, PERP_KIND_lcp, text, &spec) != PERP_OK ||
+      perp_lcp_create(ctx, &spec, p->n, p->F != NULL ? p->F->nv : 0, &solver) != PERP_OK ||
+      perp_lcp_solve(ctx, solver, p, 1e-300, x, NULL, NULL, &stats) != PERP_OK)
+    bail("%s: %s", text, ctx->msg);
+  perp_lcp_destroy(solver);
+  perp_spec_free(&spec);
+  return stats;
+}
+
+/* Methods around sweeps are the sweeps where nothing else is asked for: no steps in a subspace, no
+ * layers of bodies. */
+static void check_around(perp_ctx *ctx, perp_rng *g)
+{
+  double worst = 0;
+  int done = 0, others = 0;
+  for (int trial = 0; trial < 30; trial++) {
+    random_lcp r = random_factored(g, 1 + trial % 5, 1 + trial % 11, trial / 3 % 3, trial % 3, 0.3);
+    double x[80], y[80], z[80];
+    const perp_lcp factored = *random_as_factored(&r), dense = *random_as_dense(&r);
+    const int n = dense.n;
+    given_sweeps(ctx, "pgs:sweeps=12", &dense, x);
+    given_sweeps(ctx, "pgs-subspace:sweeps=3,steps=0,max_iter=4", &dense, y);
+    given_sweeps(ctx, "shock:sweeps=12", &dense, z);
+    worst = fmax(worst, fmax(differ(n, y, x), differ(n, z, x)));
+    const perp_stats pass = given_sweeps(ctx, "shock:sweeps=12", &factored, z);
+    done += pass.reason == PERP_SWEEPS_DONE && pass.iterations == 12;
+    others += pass.iterations > 12 || (pass.iterations < 12 && pass.reason == PERP_SWEEPS_DONE);
+  }
+  below(worst, 1e-12, "pgs-subspace:steps=0 and shock without layers are pgs");
+  ok(done > 20 && others == 0, "shock: the 12 sweeps that were asked for, %d times", done);
+}
+
 int main(void)
 {
   perp_ctx ctx;
@@ -318,6 +356,7 @@ int main(void)
   check_solutions(&ctx, g);
   check_small(&ctx);
   check_trace(&ctx, g);
+  check_around(&ctx, g);
   perp_rng_destroy(g);
   return tap_done();
 }

@@ -69,7 +69,7 @@ static int proves(void)
   return vb < 0;
 }
 
-static perp_stats solve(const char *text)
+static perp_stats solve_friction(const char *text, const int *of, const double *mu)
 {
   perp_spec s;
   perp_stats stats = { 0 };
@@ -77,11 +77,16 @@ static perp_stats solve(const char *text)
   const perp_lcp_desc *d = (const perp_lcp_desc *)s.d;
   void *ws;
   if (d->create(&ctx, n, s.opts, &ws) != PERP_OK) bail("%s", ctx.msg);
-  perp_lcp p = { .n = n, .A = A, .lda = n, .b = b, .lo = lo, .hi = hi };
+  perp_lcp p = { .n = n, .A = A, .lda = n, .b = b, .lo = lo, .hi = hi, .fric_of = of, .mu = mu };
   if (d->solve(&ctx, ws, &p, lambda, proof, &stats) != PERP_OK) bail("%s", ctx.msg);
   d->destroy(ws);
   perp_spec_free(&s);
   return stats;
+}
+
+static perp_stats solve(const char *text)
+{
+  return solve_friction(text, NULL, NULL);
 }
 
 /* 1e-13: a hundred times the worst seen, 1e-15 */
@@ -512,6 +517,44 @@ static void friction(const char *method)
   perp_rng_destroy(rng);
 }
 
+/* friction=fixed: the limits of Vondrak 6.5.3, mu times the normal multipliers without friction,
+ * and the solution of the boxed problem with them. */
+static void friction_fixed(const char *method)
+{
+  perp_rng *rng = perp_rng_create(4);
+  double worst = 0;
+  int solved = 0, moved = 0, count = 100;
+  for (int k = 0; k < count; k++) {
+    int of[15];
+    double mu[15], without[15], box[2][15];
+    random_boxes(rng, 3 * (1 + perp_rng_int(rng, 5)), 12, 0, 1);
+    for (int i = 0; i < n; i++) {
+      of[i] = i % 3 == 0 ? -1 : i - i % 3;
+      mu[i] = perp_rng_uniform(rng, 0.1, 0.8);
+      set(i, i, A[i + i * n] + 0.1);
+      box[0][i] = lo[i], box[1][i] = hi[i];
+      if (of[i] >= 0) lo[i] = hi[i] = 0;
+    }
+    memset(lambda, 0, sizeof lambda);
+    if (solve("dantzig").reason != PERP_EXACT) bail("no solution without friction");
+    memcpy(without, lambda, (size_t)n * sizeof *without);
+    memcpy(lo, box[0], (size_t)n * sizeof *lo);
+    memcpy(hi, box[1], (size_t)n * sizeof *hi);
+    memset(lambda, 0, sizeof lambda);
+    solved += solve_friction(method, of, mu).reason == PERP_EXACT;
+    for (int i = 0; i < n; i++)
+      if (of[i] >= 0) {
+        hi[i] = mu[i] * fmax(without[of[i]], 0), lo[i] = -hi[i];
+        moved += fabs(lambda[of[i]] - without[of[i]]) > 0.1 * fabs(without[of[i]]);
+      }
+    worst = fmax(worst, rel());
+  }
+  ok(solved == count, "%s: %d of %d problems with fixed limits solved", method, solved, count);
+  ok(moved > 10, "%s: %d normal multipliers are others with friction", method, moved);
+  below(worst, 1e-12, "%s: the limits are those without friction", method);
+  perp_rng_destroy(rng);
+}
+
 /* A workspace carries nothing from one problem to the next: the results are those of a fresh one.
  */
 static void stateless(const char *method)
@@ -762,6 +805,8 @@ int main(void)
   near(lambda[1], 1.0 / 3, 0, 1e-15, "murty: circulant has lambda = e / 3");
   howson();
   for (int k = 0; k < 4; k++) friction(boxed[k]);
+  friction_fixed("dantzig:friction=fixed");
+  friction_fixed("bpp:friction=fixed");
   static const char *const all[] = { "lemke",  "dantzig", "dantzig:start=bpp",
                                      "keller", "murty",   "lemke:ties=lexicographic",
                                      "bpp" };

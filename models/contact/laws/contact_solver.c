@@ -304,7 +304,7 @@ static bool keep_best(perp_contact_solver *solver, const perp_lcp *lcp, double r
   const size_t size = (size_t)lcp->n * sizeof *lambda;
   const perp_lcp_candidate now = { rel, gain_of(solver, lcp, lambda) };
   if (best->gain < 0) best->gain = gain_of(solver, lcp, solver->best);
-  const bool closer = now.rating < best->rating, better = perp_lcp_better(now, *best, PERP_THROWN);
+  const bool closer = now.rating < best->rating, better = perp_lcp_better(now, *best);
   if (better) {
     *best = now;
     memcpy(solver->best, lambda, size);

@@ -38,7 +38,6 @@ static const double GROWTH = 4;
 struct opts {
   double tol, budget;
   int attempts;
-  bool peers;
   char chain[PERP_TEXT_MAX];
 };
 
@@ -51,10 +50,6 @@ static const perp_opt options[] = {
             "Maximum work of all attempts in 1e9 multiply-adds (about a second), after which the "
             "best iterate is returned. Above 800 rows, or 5e4 numbers in J, it grows in proportion "
             "to n^3 or J. 0: no limit."),
-  PERP_BOOL(struct opts, peers, 0,
-            "Third-party solvers are tried as well, after all others. Their work is not counted, "
-            "and a time "
-            "limit may stop them."),
   PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
             "Scaled residual of an accepted solution. 0: the tolerance of the caller."),
   PERP_OPTIONS_END
@@ -131,7 +126,7 @@ static perp_status open_slots(perp_ctx *ctx, struct ws *work)
   for (int i = 0; (desc = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++) {
     /* what goes on where nothing solves the problem is no further solver */
     if (strcmp(desc->name, "auto") == 0 || (desc->caps & PERP_LCP_CHOOSES) ||
-        ((desc->caps & PERP_LCP_PEER) && !work->o.peers))
+        (desc->caps & PERP_LCP_PEER))
       continue;
     PERP_TRY(auto_add(ctx, work, desc->name));
   }
@@ -345,16 +340,16 @@ static perp_status list_round(struct search *work, const perp_auto_stage *list, 
   return PERP_OK;
 }
 
-/* Every registered solver once, those that run through all bases and those of others last. */
+/* Every registered solver once, those that run through all bases last. */
 static perp_status all_round(struct search *seek, double limit, bool late, bool *left)
 {
   struct ws *work = seek->w;
   *left = false;
-  for (int group = 0; group < 3; group++)
+  for (int group = 0; group < 2; group++)
     for (int k = 0; k < work->n_slots && !seek->over; k++) {
       const perp_desc *desc = work->slots[k].spec.d;
-      bool exhaustive = strcmp(desc->name, "enumerate") == 0, peer = desc->caps & PERP_LCP_PEER;
-      if ((peer ? 2 : exhaustive ? 1 : 0) != group) continue;
+      bool exhaustive = strcmp(desc->name, "enumerate") == 0;
+      if (exhaustive != (group == 1)) continue;
       /* all bases are run through once and to the end, which shows where there is no solution */
       PERP_TRY(auto_ask(seek, k, exhaustive && late ? HUGE_VAL : limit, 0, 0));
       *left = *left || (auto_applies(seek, k) && !work->slots[k].done);

@@ -4,7 +4,7 @@
  * With frozen limits g the problem  |lambda_t| <= g_t  is a plain boxed LCP; its solution lambda(g)
  * gives new limits  T(g)_t = mu_t max(lambda_n(g), 0), and g = T(g) solves the coupled problem.
  * Iterated as g <- (1 - omega) g + omega T(g), omega halved whenever the coupled residual has not
- * fallen for `patience` steps.  Any boxed solver serves as the inner one.  Source: the decoupled
+ * fallen for PATIENCE steps.  Any boxed solver serves as the inner one.  Source: the decoupled
  * friction models of STAR 4.3.4 (staggering with fixed limits).
  *
  * Cost: one inner solve a step, warm-started.  Memory: the inner solver's and 4 n.  Fails where T
@@ -18,21 +18,17 @@
 
 extern const perp_lcp_desc perp_lcp_fixed_point;
 
+/* Steps without progress before omega, which begins at 1, is halved. */
+enum { PATIENCE = 5 };
+
 struct options {
   char inner[PERP_TEXT_MAX];
-  double tol, omega;
-  int max_iter, patience;
+  int max_iter;
 };
 
 static const perp_opt option_table[] = {
   PERP_TEXT(struct options, inner, "lemke", "Solver of the inner boxed problems."),
-  PERP_REAL(struct options, tol, 0, 0, 1, 0, "",
-            "Residual of the coupled problem to reach. 0: the tolerance of the caller."),
-  PERP_REAL(struct options, omega, 1, 0, 1, PERP_OPEN_MIN, "",
-            "Initial relaxation factor of the friction limits."),
   PERP_INT(struct options, max_iter, 200, 1, 1000000, "Maximum number of inner solves."),
-  PERP_INT(struct options, patience, 5, 1, 1000000,
-           "Number of steps without progress before omega is halved."),
   PERP_OPTIONS_END
 };
 
@@ -94,8 +90,8 @@ static perp_status fixed_point_solve(perp_ctx *ctx, void *ws, const perp_lcp *lc
   struct workspace *work = ws;
   int n = lcp->n, idle = 0;
   size_t bytes = (size_t)n * sizeof *lambda;
-  double tol = work->opt.tol > 0 ? work->opt.tol : lcp->tol > 0 ? lcp->tol : 1e-10;
-  double omega = work->opt.omega, least = HUGE_VAL;
+  double tol = lcp->tol > 0 ? lcp->tol : 1e-10;
+  double omega = 1, least = HUGE_VAL;
   bool coupled = false;
   perp_no_certificate(lcp, certificate);
   perp_lcp box = *lcp;
@@ -132,7 +128,7 @@ static perp_status fixed_point_solve(perp_ctx *ctx, void *ws, const perp_lcp *lc
       least = rel;
       memcpy(work->best, lambda, bytes);
       idle = 0;
-    } else if (++idle >= work->opt.patience) {
+    } else if (++idle == PATIENCE) {
       omega *= 0.5;
       idle = 0;
     }
@@ -150,7 +146,7 @@ static perp_status fixed_point_solve(perp_ctx *ctx, void *ws, const perp_lcp *lc
         stats->reason = PERP_STALLED;
       break;
     }
-    if (omega < 1e-3 * work->opt.omega) {
+    if (omega < 1e-3) {
       stats->reason = PERP_STALLED;
       break;
     }

@@ -43,7 +43,7 @@ static const double WORSE = 2; /* rating that softened impulses may have beside 
 struct opts {
   char of[PERP_TEXT_MAX];
   int sweeps;
-  double softness, thrown;
+  double softness;
 };
 
 static const perp_opt options[] = {
@@ -52,9 +52,6 @@ static const perp_opt options[] = {
            "Maximum number of Gauss-Seidel sweeps per attempt."),
   PERP_REAL(struct opts, softness, 0.05, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
             "Regularization eps of the softened problem (see the equation)."),
-  PERP_REAL(struct opts, thrown, PERP_THROWN, 0, HUGE_VAL, PERP_OPEN_MIN, "",
-            "Largest velocity change, relative to the change that the rows require. Results above "
-            "it rank below all others."),
   PERP_OPTIONS_END
 };
 
@@ -236,7 +233,7 @@ static perp_status rescue_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, do
   stats->by = by;
   memcpy(work->x, lambda, size);
   perp_lcp_candidate best = rescue_judge(work, lcp);
-  if (perp_lcp_better(now, best, work->o.thrown)) {
+  if (perp_lcp_better(now, best)) {
     best = now;
   } else {
     memcpy(work->best, lambda, size);
@@ -245,17 +242,17 @@ static perp_status rescue_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, do
   for (int soft = 0; soft < 2; soft++) {
     perp_blocks blocks;
     perp_lcp q = *lcp;
-    if (soft && best.rating <= PERP_USABLE && best.gain <= work->o.thrown) break;
+    if (soft && best.rating <= PERP_USABLE && best.gain <= PERP_THROWN) break;
     if (soft) PERP_TRY(rescue_soften(ctx, work, lcp, &blocks, &q));
     if (lcp->work > 0) q.work = fmax(lcp->work - stats->work, 1);
-    memcpy(work->x, best.gain <= work->o.thrown ? work->best : work->none, size);
+    memcpy(work->x, best.gain <= PERP_THROWN ? work->best : work->none, size);
     const char *what = soft ? "softened" : "sweeps";
     PERP_TRY(rescue_attempt(ctx, work, &work->sweeps, &q, tol, what, stats, &inner));
     if (!soft && rescue_done(work, n, &inner, what, lambda, stats)) return PERP_OK;
     perp_lcp_candidate limit = best;
     if (soft) limit.rating *= WORSE;
     now = rescue_judge(work, lcp);
-    if (!perp_lcp_better(now, limit, work->o.thrown)) continue;
+    if (!perp_lcp_better(now, limit)) continue;
     best = now;
     memcpy(work->best, work->x, size);
     stats->by = what;

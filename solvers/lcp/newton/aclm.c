@@ -20,19 +20,18 @@
 
 /* programmes without half of the residual */
 enum { PATIENCE = 60 };
+/* interior point steps of one, at most, and its tolerance over the residual */
+enum { INNER = 60 };
+static const double RATIO = 0.1;
 
 struct opts {
-  int max_iter, inner;
-  double tol, ratio, extrapolate;
+  int max_iter;
+  double tol, extrapolate;
 };
 
 static const perp_opt options[] = {
   PERP_INT(struct opts, max_iter, 500, 1, 1e9, "Maximum number of convex programmes."),
   PERP_ROWS_TOL(struct opts),
-  PERP_INT(struct opts, inner, 60, 1, 1e9,
-           "Maximum number of interior point steps per convex programme."),
-  PERP_REAL(struct opts, ratio, 0.1, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "Tolerance of a convex programme, as a fraction of the residual."),
   PERP_REAL(struct opts, extrapolate, 1000, 0, HUGE_VAL, PERP_OPEN_MAX, "",
             "Largest extrapolation factor of the fixed-point variable s. 0: plain fixed-point "
             "iteration."),
@@ -81,7 +80,7 @@ static void aclm_programme(struct ws *work, double tol, bool fresh, perp_stats *
   else
     perp_conic_again(&work->C, work->c, perp_conic_apart(&work->C, work->c));
   memcpy(work->c, work->x, (size_t)work->R.n * sizeof *work->c); /* the best x */
-  for (int k = 0; k < work->o.inner && least > tol && !perp_rows_spent(&work->R); k++) {
+  for (int k = 0; k < INNER && least > tol && !perp_rows_spent(&work->R); k++) {
     perp_conic_step(&work->C, &length, stats);
     if (length == 0) break;
     /* x = P_K of the point of the programme; how far it is from the nearest point after a gradient
@@ -171,8 +170,7 @@ static perp_status aclm_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, doub
                                                                                      : PERP_RUNNING;
     if (stats->reason != PERP_RUNNING) break;
     aclm_correct(work, stats->iterations);
-    aclm_programme(work, fmax(0.1 * tol, work->o.ratio * fmin(rel, 1)), stats->iterations == 0,
-                   stats);
+    aclm_programme(work, fmax(0.1 * tol, RATIO * fmin(rel, 1)), stats->iterations == 0, stats);
     stats->iterations++;
     rel = perp_rows_rate(rows, work->x, work->w, stats);
   }

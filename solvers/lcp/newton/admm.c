@@ -6,9 +6,9 @@
  * Gamma(z), and an iteration s = Gamma(z), (A + (rho + eta) D) lambda+ = -(b + s) + eta D lambda +
  * rho D y + z, y+ = P_K(lambda+ - (rho D)^-1 z), z+ = z - rho D (lambda+ - y+). One factorization
  * serves all iterations with the same rho.  That begins at the spectral rule rho = sqrt(L m) (L /
- * m)^power,     L, m the extreme eigenvalues of D^-1/2 A D^-1/2 + eta, L by power iteration and m =
+ * m)^POWER,     L, m the extreme eigenvalues of D^-1/2 A D^-1/2 + eta, L by power iteration and m =
  * eta, as redundant contacts make A singular.  Where the primal residual |lambda - y| is larger
- * than `ratio` times the dual one rho |y+ - y| rho grows by (L / m)^factor, in the other case it
+ * than RATIO times the dual one rho |y+ - y| rho grows by (L / m)^FACTOR, in the other case it
  * falls.
  *
  * What Kamino adds to it (Tsounis, Grandia and Baecher 2025, arXiv 2504.19771; its solver in Newton
@@ -39,12 +39,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Exponents of the condition number in the first rho and in its changes, and how far apart the
+ * residuals are then. */
+static const double POWER = 0.2, FACTOR = 0.05, RATIO = 5;
 /* Iterations between two looks at rho, products for the largest eigenvalue. */
 enum { EVERY = 40, POWERS = 20 };
 
 struct opts {
   int max_iter, refactor;
-  double tol, rho, eta, power, factor, ratio, growth, relax;
+  double tol, rho, eta, growth, relax;
   bool accelerate;
 };
 
@@ -55,13 +58,6 @@ static const perp_opt options[] = {
             "Initial penalty, relative to the diagonal of A. 0: chosen by the spectral rule."),
   PERP_REAL(struct opts, eta, 1e-6, 0, 1, PERP_OPEN_MIN, "",
             "Proximal term, relative to the diagonal of A."),
-  PERP_REAL(struct opts, power, 0.2, -0.5, 0.5, 0, "",
-            "Exponent of the condition number in the spectral rule for the penalty."),
-  PERP_REAL(struct opts, factor, 0.05, 0, 0.5, PERP_OPEN_MIN, "",
-            "Exponent of the condition number: this power is the factor of each penalty change."),
-  PERP_REAL(
-      struct opts, ratio, 5, 1, HUGE_VAL, PERP_OPEN_MAX, "",
-      "Ratio of the primal to the dual residual, or its inverse, above which the penalty changes."),
   PERP_REAL(struct opts, growth, 1, 1, HUGE_VAL, PERP_OPEN_MAX, "",
             "Factor of each penalty change (residual balancing). 1: by the condition number "
             "(spectral)."),
@@ -272,10 +268,8 @@ static perp_status admm_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, doub
     return PERP_OK;
   }
   const double largest = admm_largest(work, stats), condition = largest / work->o.eta;
-  const double growth = work->o.growth > 1 ? work->o.growth
-                                           : fmax(pow(condition, work->o.factor), 1.01);
-  double rho = work->o.rho > 0 ? work->o.rho
-                               : sqrt(largest * work->o.eta) * pow(condition, work->o.power);
+  const double growth = work->o.growth > 1 ? work->o.growth : fmax(pow(condition, FACTOR), 1.01);
+  double rho = work->o.rho > 0 ? work->o.rho : sqrt(largest * work->o.eta) * pow(condition, POWER);
   memcpy(work->x, work->y, bytes);
   perp_desaxce_correct(&work->K, work->w, work->s);
   for (int i = 0; i < n; i++) work->z[i] = work->w[i] + work->s[i];
@@ -308,9 +302,9 @@ static perp_status admm_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, doub
     if (stats->reason != PERP_RUNNING) break;
     if (work->o.accelerate) admm_accelerate(work, rho, primal, dual);
     if (stats->iterations % EVERY != 0 || stats->factorizations > work->o.refactor) continue;
-    const double to = primal > work->o.ratio * dual   ? rho * growth
-                      : dual > work->o.ratio * primal ? rho / growth
-                                                      : rho;
+    const double to = primal > RATIO * dual   ? rho * growth
+                      : dual > RATIO * primal ? rho / growth
+                                              : rho;
     if (to == rho) continue;
     rho = to;
     admm_rest(work);

@@ -38,14 +38,19 @@
 #include <math.h>
 #include <string.h>
 
+/* Of the line search, the usual values (Nocedal and Wright 2006, section 3.1): the decrease that is
+ * asked for, and the factor of the step. */
+static const double ARMIJO = 1e-4, BETA = 0.5;
+/* Active-set steps at the end, at most. */
+enum { POLISH = 5 };
 /* Newton steps between two attempts with sweeps, and their number */
 enum { EVERY = 8, SWEEPS = 10 };
 enum { KINK_PERTURB, KINK_BOUND, KINK_MIDDLE, KINK_RANDOM };
 static const char *const kinks[] = { "perturb", "bound", "middle", "random", NULL };
 
 struct opts {
-  int max_iter, warm, window, kink, polish;
-  double tol, c, beta;
+  int max_iter, warm, window, kink;
+  double tol;
 };
 
 static const perp_opt options[] = {
@@ -58,11 +63,6 @@ static const perp_opt options[] = {
   PERP_INT(
       struct opts, window, 4, 1, 16,
       "Number of previous values that the non-monotone line search compares with. 1: monotone."),
-  PERP_REAL(struct opts, c, 1e-4, 0, 0.5, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "Armijo constant of the line search: the required sufficient decrease."),
-  PERP_REAL(struct opts, beta, 0.5, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "Reduction factor of the step length in the line search."),
-  PERP_INT(struct opts, polish, 5, 0, 1000, "Maximum number of final active-set steps."),
   PERP_OPTIONS_END
 };
 
@@ -241,13 +241,13 @@ static double fischer_newton_search(struct ws *work, const double *lambda, doubl
                                     double slope)
 {
   perp_newton *newton = &work->N;
-  for (double t = 1; t > 1e-8; t *= work->o.beta) {
+  for (double t = 1; t > 1e-8; t *= BETA) {
     for (int i = 0; i < newton->n; i++) {
       newton->trial[i] = lambda[i] + t * newton->dx[i];
       newton->tw[i] = newton->w[i] + t * newton->Adx[i];
     }
     if (fischer_newton_merit(work, newton->trial, newton->tw, work->psi) <=
-        reference + work->o.c * t * slope)
+        reference + ARMIJO * t * slope)
       return t;
   }
   return 0;
@@ -341,7 +341,7 @@ static perp_status fischer_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp 
   if (stats->reason != PERP_CONVERGED) {
     memcpy(lambda, newton->keep, bytes);
     rel = perp_newton_rel(newton, lambda, newton->w);
-    if (perp_newton_polish(newton, lambda, work->o.polish, rel) <= newton->tol)
+    if (perp_newton_polish(newton, lambda, POLISH, rel) <= newton->tol)
       stats->reason = PERP_CONVERGED;
   }
   stats->factorizations = newton->S.factorizations;

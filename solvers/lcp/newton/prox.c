@@ -28,23 +28,20 @@
 
 /* outer iterations without half of the residual */
 enum { PATIENCE = 100 };
+/* alpha over the residual, with the exponent nu = 1, as Siconos has them; tolerance of the inner
+ * problems over the residual */
+static const double SIGMA = 5, RATIO = 0.1;
 /* of alpha where the inner method fails, and where it does not; the end of that */
 static const double GROWTH = 4, FALL = 2, MOST = 1e8;
 
 struct opts {
   int max_iter, inner, window;
-  double tol, sigma, nu, ratio;
+  double tol;
 };
 
 static const perp_opt options[] = {
   PERP_INT(struct opts, max_iter, 500, 1, 1e9, "Maximum number of outer iterations."),
   PERP_ROWS_TOL(struct opts),
-  PERP_REAL(struct opts, sigma, 5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "Factor sigma of the proximal term (see the equation)."),
-  PERP_REAL(struct opts, nu, 1, 0, 4, 0, "",
-            "Exponent nu of the residual in the proximal term (see the equation)."),
-  PERP_REAL(struct opts, ratio, 0.1, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "Tolerance of the inner problems, as a fraction of the outer residual."),
   PERP_INT(struct opts, inner, 20, 1, 1e9, "Maximum number of Newton steps per outer iteration."),
   PERP_INT(
       struct opts, window, 8, 1, PERP_CONES_WINDOW,
@@ -131,9 +128,9 @@ static perp_status prox_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, doub
                                                             : PERP_RUNNING;
     if (stats->reason != PERP_RUNNING) break;
     stats->iterations++;
-    const double alpha = grown * work->o.sigma * pow(fmin(rel, 1), work->o.nu);
+    const double alpha = grown * SIGMA * fmin(rel, 1);
     bool solved;
-    PERP_TRY(prox_inner(ctx, work, alpha, work->o.ratio * rel, &solved, stats));
+    PERP_TRY(prox_inner(ctx, work, alpha, RATIO * rel, &solved, stats));
     for (int i = 0; i < n; i++) cones->w[i] -= cones->shift[i] * (cones->x[i] - cones->center[i]);
     cones->proximal = false;
     double now = perp_rows_residual(&cones->R, cones->x, cones->w);

@@ -3,9 +3,8 @@
  * others.
  *
  * Pure LCPs, dense (nsgs-sbm: cut into blocks of four rows).  Siconos ends the process on some
- * errors, may crash or loop, and prints; so each solve runs by default in a child process with its
- * output closed and a time limit, at the cost of a fork (about half a millisecond).  isolate=false
- * calls it in place: for timing, in a process that may be lost.
+ * errors, may crash or loop, and prints; so each solve runs in a child process with its output
+ * closed and a time limit, at the cost of a fork (about half a millisecond).
  *
  * Siconos stops by a norm of its own.  So that no answer is refused for the difference between two
  * norms, it is asked for TIGHTEN times the tolerance of the call: its error is |natural map|_2
@@ -59,7 +58,6 @@ PERP_LIBRARY(siconos, SICONOS, siconos_calls, SICONOS, "Siconos", "libsiconos-nu
 struct options {
   double tol, timeout;
   int limit;
-  bool isolate;
 };
 
 static const perp_opt option_table[] = {
@@ -68,7 +66,6 @@ static const perp_opt option_table[] = {
             "of the caller."),
   PERP_INT(struct options, limit, 0, 0, 1e9,
            "Maximum number of Siconos iterations. 0: the default of Siconos."),
-  PERP_BOOL(struct options, isolate, true, "Run Siconos in a child process."),
   PERP_REAL(struct options, timeout, 10, 0, 86400, PERP_OPEN_MIN, "s",
             "CPU time limit of the child process. Its wall-clock limit is ten times as long."),
   PERP_OPTIONS_END
@@ -239,9 +236,7 @@ static perp_status siconos_solve(perp_ctx *ctx, int id, void *ws, const perp_lcp
   }
   w->shared->done = w->shared->info = w->shared->iterations = 0;
   memcpy(w->shared->z, lambda, bytes);
-  if (!w->opt.isolate)
-    siconos_call(w, id, p, tol);
-  else if (!call_apart(ctx, w, id, p, tol)) {
+  if (!call_apart(ctx, w, id, p, tol)) {
     stats->reason = PERP_INVALID_STATE;
     return PERP_OK;
   }

@@ -28,13 +28,10 @@ enum { N = 20, MOST_SETS = 1 << 22, COMBINATIONS = 5 };
 static const double singular = 1e-11;
 
 struct options {
-  double tol;
   int max_iter;
 };
 
 static const perp_opt option_table[] = {
-  PERP_REAL(struct options, tol, 0, 0, 1, 0, "",
-            "Largest scaled residual of an accepted solution. 0: the tolerance of the caller."),
   PERP_INT(struct options, max_iter, MOST_SETS, 1, MOST_SETS,
            "Maximum number of index sets. Singular ones may add up to five times as many linear "
            "systems."),
@@ -486,7 +483,7 @@ static perp_status enumerate_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp,
                 lcp->n);
     return PERP_OK;
   }
-  work->accept = work->opt.tol > 0 ? work->opt.tol : lcp->tol > 0 ? lcp->tol : 1e-10;
+  work->accept = lcp->tol > 0 ? lcp->tol : 1e-10;
   work->found = good_enough;
   work->user = work;
   work->ctx = ctx;

@@ -15,7 +15,7 @@
  * few on the problem itself, whatever its size.
  *
  * Other P-matrices: rounds as long as the number of rows out of order falls, or has not fallen for
- * fewer than `patience`; then single exchanges of least index until it does (Kostreva 1978; Judice
+ * fewer than PATIENCE; then single exchanges of least index until it does (Kostreva 1978; Judice
  * and Pires 1994).  Finite, and as slow as Murty's exchanges where blocks come to nothing, each
  * with a factorization.
  *
@@ -35,23 +35,21 @@
 #include <string.h>
 
 /* Levels of coarser problems, the last of which has at most COARSEST rows; rounds on one of them,
- * and from a guess before nested iteration takes its place. */
-enum { LEVELS = 40, COARSEST = 200, COARSE_ROUNDS = 30, GUESS_ROUNDS = 8 };
+ * from a guess before nested iteration takes its place, and without fewer rows out of order before
+ * single exchanges. */
+enum { LEVELS = 40, COARSEST = 200, COARSE_ROUNDS = 30, GUESS_ROUNDS = 8, PATIENCE = 10 };
 /* a row is out of order by more than this part of the numbers that it is made of */
 static const double ROUNDING = 1e-14;
 /* the residual of an answer that rounding alone keeps from being exact */
 static const double DONE = 1e-14;
 
 struct opts {
-  int max_iter, patience;
+  int max_iter;
   bool nested;
 };
 
 static const perp_opt options[] = {
   PERP_INT(struct opts, max_iter, 0, 0, 1e9, "Maximum number of rounds. 0: 50 n + 1000."),
-  PERP_INT(struct opts, patience, 10, 0, 1000000,
-           "Number of rounds without fewer violated rows before single exchanges begin, if A has "
-           "positive entries off its diagonal."),
   PERP_BOOL(struct opts, nested, true,
             "Take the first index sets from coarser problems. Otherwise all rows start between "
             "their bounds."),
@@ -247,7 +245,7 @@ static bool pdas_done(struct ws *work, const perp_level *level)
 static perp_reason pdas_rounds(perp_ctx *ctx, struct ws *work, perp_level *level, bool finest,
                                int most)
 {
-  int best = level->n + 1, patience = work->o.patience;
+  int best = level->n + 1, patience = PATIENCE;
   for (int i = 0; i < level->n; i++) work->a[i] = 1;
   const int *start = level->A->p, *row = level->A->i;
   const double *value = level->A->x;
@@ -277,7 +275,7 @@ static perp_reason pdas_rounds(perp_ctx *ctx, struct ws *work, perp_level *level
     work->stats->iterations += finest;
     if (broken < best) {
       best = broken;
-      patience = work->o.patience;
+      patience = PATIENCE;
     } else if (patience > 0)
       patience--;
     for (int i = 0, changes = 0; i < level->n && !(single && changes > 0); i++) {

@@ -4,8 +4,8 @@
  * Coulomb's law is the variational inequality of F(lambda) = w + Gamma(w), w = A lambda + b, over
  * the cones K (desaxce.h).  Korpelevich's two projections with the step rule of Khobotov 1987, as
  * He and Liao 2002 have it: x = P_K(lambda - rho D^-1 F(lambda)), rho is reduced to 2/3 min(1, 1 /
- * r) of it while r = rho |F(lambda) - F(x)|_D^-1 / |lambda - x|_D > upper, lambda+ = P_K(lambda -
- * rho D^-1 F(x)),          rho grows by 3/2 where r < lower. D = diag(A_ii) of a contact, where the
+ * r) of it while r = rho |F(lambda) - F(x)|_D^-1 / |lambda - x|_D > UPPER, lambda+ = P_K(lambda -
+ * rho D^-1 F(x)),          rho grows by 3/2 where r < LOWER. D = diag(A_ii) of a contact, where the
  * papers have the identity.  No factorization, two products with A an iteration and one for each
  * step that is refused.
  *
@@ -19,19 +19,16 @@
 
 struct opts {
   int max_iter;
-  double tol, upper, lower;
+  double tol;
 };
 
-static const perp_opt options[] = {
-  PERP_INT(struct opts, max_iter, 20000, 1, 1e9, "Maximum number of iterations."),
-  PERP_ROWS_TOL(struct opts),
-  PERP_REAL(struct opts, upper, 0.9, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "Largest Lipschitz ratio of a step. A step above it is shortened and repeated."),
-  PERP_REAL(struct opts, lower, 0.3, 0, 1, PERP_OPEN_MAX, "",
-            "Lipschitz ratio below which the step size grows."),
-  PERP_OPTIONS_END
-};
+static const perp_opt options[] = { PERP_INT(struct opts, max_iter, 20000, 1, 1e9,
+                                             "Maximum number of iterations."),
+                                    PERP_ROWS_TOL(struct opts), PERP_OPTIONS_END };
 
+/* Ratios above which a step is made again, and below which the next one is longer: those of
+ * Siconos.  The theorem needs UPPER < 1. */
+static const double UPPER = 0.9, LOWER = 0.3;
 /* steps that an iteration refuses at most: (2/3)^200 is nothing */
 enum { MOST_REFUSED = 200 };
 
@@ -87,7 +84,7 @@ static double extragradient_predict(struct ws *work, const double *lambda, doubl
     for (int i = 0; i < work->R.n; i++)
       turn += (work->F[i] - work->G[i]) * (work->F[i] - work->G[i]) / work->K.d[i];
     const double ratio = *rho * sqrt(turn / change);
-    if (!(ratio > work->o.upper) || refused == MOST_REFUSED) return ratio;
+    if (!(ratio > UPPER) || refused == MOST_REFUSED) return ratio;
     *rho *= 2.0 / 3 * fmin(1, 1 / ratio);
   }
 }
@@ -128,7 +125,7 @@ static perp_status extragradient_solve(perp_ctx *ctx, void *ws, const perp_lcp *
       break;
     }
     extragradient_move(work, work->from, rho, work->G, work->next);
-    if (ratio < work->o.lower) rho *= 1.5;
+    if (ratio < LOWER) rho *= 1.5;
   }
   stats->work = rows->work;
   return PERP_OK;

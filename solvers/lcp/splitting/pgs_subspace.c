@@ -19,11 +19,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { BACK = 6 };
+/* Halvings of a step; conjugate gradients of one, and the part of its residual at which they stop:
+ * enough to solve the subspace, which the paper leaves to any solver. */
+enum { BACK = 6, GRADIENTS = 200 };
+static const double REDUCED = 1e-8;
 
 struct opts {
-  int max_iter, sweeps, steps, cg;
-  double tol, reduce;
+  int max_iter, sweeps, steps;
+  double tol;
 };
 
 static const perp_opt options[] = {
@@ -32,10 +35,6 @@ static const perp_opt options[] = {
   PERP_INT(struct opts, sweeps, 10, 1, 1e9, "Number of Gauss-Seidel sweeps per iteration."),
   PERP_INT(struct opts, steps, 5, 0, 1e9,
            "Maximum number of subspace steps after the sweeps of an iteration."),
-  PERP_INT(struct opts, cg, 200, 1, 1e9,
-           "Maximum number of conjugate gradient iterations per subspace step."),
-  PERP_REAL(struct opts, reduce, 1e-8, 0, 1, PERP_OPEN_MAX, "",
-            "Residual, as a fraction of its initial value, at which the conjugate gradients stop."),
   PERP_OPTIONS_END
 };
 
@@ -112,8 +111,8 @@ static void pgs_subspace_minimize(struct ws *work, double *x, perp_stats *stats)
     work->d[i] = work->z[i] = free_row ? work->r[i] / pgs_subspace_scale(work, i) : 0;
   }
   double rz = pgs_subspace_dot(work, work->r, work->z);
-  const double target = work->o.reduce * work->o.reduce * rz;
-  for (int k = 0; k < work->o.cg && rz > target && !perp_rows_spent(&work->R); k++) {
+  const double target = REDUCED * REDUCED * rz;
+  for (int k = 0; k < GRADIENTS && rz > target && !perp_rows_spent(&work->R); k++) {
     perp_rows_A(&work->R, work->d, work->Ad);
     stats->matvecs++;
     const double curvature = pgs_subspace_dot(work, work->d, work->Ad);

@@ -5,7 +5,7 @@
  * Guendelman, Bridson and Fedkiw 2003 (STAR 2012, section 7.1): the graph of contacts has the
  * static bodies at its root, a body's level is its distance from there, and a contact belongs to
  * the higher level of its two bodies.  A pass goes through the layers from the ground; in each of
- * them the contacts are swept `inner` times with the bodies of lower levels as they have become,
+ * them the contacts are swept INNER times with the bodies of lower levels as they have become,
  *      lambda_i <- P(lambda_i - w_i / sum over upper bodies of g_ib' M_b^-1 g_ib),
  * so that what is above carries itself on what is below as on a floor.  The bodies below never feel
  * what is put on them: velocities come out, but impulses that do not add up (pass=up).  With
@@ -24,11 +24,13 @@
 #include <math.h>
 #include <string.h>
 
+/* Sweeps between two passes, and of a layer in a pass. */
+enum { EVERY = 10, INNER = 20 };
 enum { SHOCK_BOTH, SHOCK_UP };
 static const char *const shock_passes[] = { "both", "up", NULL };
 
 struct opts {
-  int max_iter, sweeps, every, inner, pass;
+  int max_iter, sweeps, pass;
   double tol;
 };
 
@@ -38,10 +40,6 @@ static const perp_opt options[] = {
   PERP_INT(struct opts, sweeps, 0, 0, 1e9,
            "Exact number of sweeps, then one pass, without convergence test. 0: iterate until tol "
            "is reached."),
-  PERP_INT(struct opts, every, 10, 1, 1e9,
-           "Number of sweeps between two shock propagation passes."),
-  PERP_INT(struct opts, inner, 20, 1, 1e9,
-           "Number of sweeps per layer in a shock propagation pass."),
   PERP_ENUM(struct opts, pass, SHOCK_BOTH, shock_passes,
             "Shock propagation pass: both (upward for velocities, then downward for impulses), or "
             "up (upward only)."),
@@ -251,7 +249,7 @@ static void shock_velocities(struct ws *work, const double *lambda)
 /* Groups from ... to - 1 of the order, one layer. */
 static void shock_sweep(struct ws *work, int from, int to, double *lambda)
 {
-  for (int k = 0; k < work->o.inner; k++)
+  for (int k = 0; k < INNER; k++)
     for (int g = from; g < to; g++) shock_group(work, work->R.p->F, work->order[g], lambda);
 }
 
@@ -287,7 +285,7 @@ static void shock_down(struct ws *work, double *lambda)
 static void shock_pass(struct ws *work, double *lambda)
 {
   const perp_blocks *blocks = work->R.p->F;
-  const double way = (2.0 * work->o.inner + 2) * blocks->joff[blocks->jptr[blocks->nc]];
+  const double way = (2.0 * INNER + 2) * blocks->joff[blocks->jptr[blocks->nc]];
   work->R.work += work->o.pass == SHOCK_BOTH ? 2 * way : way;
   shock_up(work, lambda);
   if (work->o.pass == SHOCK_UP) return;
@@ -343,7 +341,7 @@ static perp_status shock_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, dou
     memcpy(work->keep, lambda, bytes); /* the last finite one */
     perp_rows_reset(rows, lambda);
     moved = false;
-    for (int k = 0; k < work->o.every && stats->iterations < most && !perp_rows_spent(rows); k++) {
+    for (int k = 0; k < EVERY && stats->iterations < most && !perp_rows_spent(rows); k++) {
       moved = perp_rows_sweep(rows, lambda, NULL, false) != 0 || moved;
       stats->iterations++;
       stats->matvecs++;
@@ -375,7 +373,7 @@ const perp_lcp_desc perp_lcp_shock = {
   .serves = "Every problem that pgs serves. The passes help if bodies stand on each other. A dense "
             "A has no bodies and therefore no layers.",
   .ties = "None: sweeps in the order of the rows, without pivots.",
-  .cost = "The sweeps of pgs, and a pass after every 10 of them (see every). Memory: the numbers "
+  .cost = "The sweeps of pgs, and a pass after every 10 of them. Memory: the numbers "
           "of J beyond A.",
   .counts = "Sweeps. Passes count as products.",
   .same = "pgs", /* without bodies */
