@@ -7,12 +7,8 @@
 #define CONTRADICTION 1e-12 /* violation left by refinement that is no round-off */
 enum { MAX_REFINE = 20, MAX_DEFLATE = 4, MAX_SHIFTS = 3 };
 
-const perp_opt perp_kkt_direct_options[] = {
-  KKT_RANK_OPTIONS(struct kkt_direct_opts),
-  PERP_REAL(struct kkt_direct_opts, delta, 1e-10, 0, 1e-2, PERP_OPEN_MIN, "",
-            "Regularization if rows are dependent, in units of trace(J M^-1 J') / m."),
-  PERP_OPTIONS_END
-};
+const perp_opt perp_kkt_direct_options[] = { KKT_RANK_OPTIONS(struct kkt_direct_opts),
+                                             PERP_OPTIONS_END };
 
 kkt_direct perp_kkt_direct_of(const char *name, const perp_blocks *blocks, const void *opts,
                               kkt_factor_shifted *factor, kkt_apply *apply)
@@ -120,7 +116,7 @@ perp_status perp_kkt_direct_factor(perp_ctx *ctx, void *ws, const perp_blocks *b
   stats->reason = perp_kkt_why_no_factor(blocks);
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK;
   const double mean = perp_kkt_mean_diagonal(blocks, direct->refine);
-  double shift = direct->opt.delta * (mean > 0 ? mean : 1);
+  double shift = KKT_DELTA * (mean > 0 ? mean : 1);
   for (int attempt = 0; attempt < MAX_SHIFTS && !direct->dependent; attempt++, shift *= 1e3) {
     stats->factorizations++;
     stats->work += direct->cost_factor;

@@ -16,7 +16,7 @@
  * A row of A is taken as dependent on the rows before it when its pivot falls below rank_tol times
  * its diagonal entry A_ii.  Both sides scale alike with the units of the row, so the test does not.
  * Sparse and LDL' formulations cannot drop a row in a fixed pattern; they then factor with S +
- * delta I, delta = (relative) delta * trace(A) / m, and refine: every pass multiplies the part of
+ * delta I, delta = KKT_DELTA trace(A) / m, and refine: every pass multiplies the part of
  * the error in the range of A by delta / (delta + sigma), sigma its eigenvalue, and leaves the null
  * space alone, so that from lambda = 0 the limit is the multiplier of least norm (iterated Tikhonov
  * regularization). Round-off in the null space is amplified by trace / delta: the norm is least to
@@ -25,6 +25,9 @@
 /* Relative violation above which constraints are reported as contradictory: far above what rounding
  * leaves of consistent ones, which iterated regularization meets to about 1e-6. */
 #define KKT_INFEASIBLE 1e-6
+
+/* A smaller one loses more of the least norm, a larger one needs more passes. */
+#define KKT_DELTA 1e-10
 
 #define KKT_RANK_OPTIONS(S)                                                                        \
   PERP_REAL(S, rank_tol, 1e-12, 0, 1e-2, PERP_OPEN_MIN, "",                                        \
@@ -120,7 +123,7 @@ perp_status perp_kkt_judge_dependent(const perp_blocks *blocks, const double *c,
  */
 
 struct kkt_direct_opts {
-  double rank_tol, delta;
+  double rank_tol;
 };
 extern const perp_opt perp_kkt_direct_options[];
 

@@ -17,18 +17,16 @@
 #include "solvers/kkt/elimination.h"
 #include "solvers/kkt/kernels.h"
 
-#define REACHED (4 * DBL_EPSILON) /* a step of refinement that is nothing but rounding */
+#define ACCEPTED 1e-8              /* componentwise backward error, where refinement stalls */
+#define REACHED  (4 * DBL_EPSILON) /* a step of refinement that is nothing but rounding */
 enum { MORE_PASSES = 10 };
 
 struct opts {
-  double delta, tol;
+  double delta;
 };
 static const perp_opt options[] = {
-  PERP_REAL(struct opts, delta, 1e-10, 0, 1e-2, PERP_OPEN_MIN, "",
+  PERP_REAL(struct opts, delta, KKT_DELTA, 0, 1e-2, PERP_OPEN_MIN, "",
             "Regularization of the factorized matrix, in units of trace(J M^-1 J') / m."),
-  PERP_REAL(
-      struct opts, tol, 1e-8, 0, 1, PERP_OPEN_MIN, "",
-      "Residual (componentwise backward error) that is accepted if iterative refinement stalls."),
   PERP_OPTIONS_END
 };
 
@@ -251,7 +249,7 @@ static perp_status kkt_sparse_solve(perp_ctx *ctx, void *ws, const perp_blocks *
                                     work->refine);
   if (!(residual <= HUGE_VAL) || !perp_finite(work->nv, a) || !perp_finite(work->m, lambda))
     return kkt_give_up(blocks, a, lambda, stats, PERP_NOT_FINITE);
-  const bool good = residual <= work->opt.tol ||
+  const bool good = residual <= ACCEPTED ||
                     kkt_sparse_settles(work, blocks, f, c, a, lambda, stats);
   stats->work += (stats->iterations - passes) * work->cost_pass;
   if (good) {

@@ -12,18 +12,17 @@
  * left.  Householder QR with column pivoting and an RZ factorization (orthogonal.h) of rows that
  * are brought to length 1.  Softness S adds coordinates of mass 1: (J, S^1/2).
  *
- * Dependent rows: rank by rank_tol, multipliers of least norm times the lengths of the rows of J;
- * where they contradict each other the least-squares answer of rows of length 1.
- * Cost, n = nv, or nv + m with softness: about 2 n m^2 + 2 n m (n - rank) + n (n - rank)^2 / 2 for
- * the factor, 4 n m + 2 n (n - rank) a solve; memory (nv + m) (nv + 2 m). Worth it where nearly all
- * motions are constrained. */
+ * Dependent rows: rank by orthogonal.c, multipliers of least norm times the lengths of the rows of
+ * J; where they contradict each other the least-squares answer of rows of length 1. Cost, n = nv,
+ * or nv + m with softness: about 2 n m^2 + 2 n m (n - rank) + n (n - rank)^2 / 2 for the factor, 4
+ * n m + 2 n (n - rank) a solve; memory (nv + m) (nv + 2 m). Worth it where nearly all motions are
+ * constrained. */
 #include "solvers/kkt/orthogonal.h"
 
 #include <cblas.h>
 #include <lapacke.h>
 
 struct ws {
-  kkt_orthogonal_opts opt;
   kkt_orthogonal o;
   double *Z, *MZ;  /* [rows rows] basis; M times it, then the Cholesky factor of Z' M Z */
   double *g, *x;   /* [rows] */
@@ -45,10 +44,10 @@ static void null_space_layout(void *ws, perp_arena *arena)
 static perp_status null_space_create(perp_ctx *ctx, const perp_blocks *blocks, const void *opts,
                                      void **ws)
 {
+  (void)opts;
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, blocks));
-  struct ws like = { .opt = *(const kkt_orthogonal_opts *)opts,
-                     .o = perp_kkt_orthogonal_of(blocks) };
+  struct ws like = { .o = perp_kkt_orthogonal_of(blocks) };
   return perp_workspace_create(ctx, "null-space", &like, sizeof like, null_space_layout, ws);
 }
 
@@ -74,7 +73,7 @@ static perp_status null_space_factor(perp_ctx *ctx, void *ws, const perp_blocks 
   for (int i = 0; blocks->s != NULL && i < orthogonal->m; i++)
     if (blocks->s[i] < 0) return PERP_OK;
   perp_kkt_orthogonal_fill(orthogonal, blocks);
-  if (!perp_kkt_orthogonal_factor(orthogonal, work->opt.rank_tol)) {
+  if (!perp_kkt_orthogonal_factor(orthogonal)) {
     stats->reason = PERP_STALLED;
     return PERP_OK;
   }
@@ -139,7 +138,6 @@ const perp_kkt_desc perp_kkt_null_space = {
          .summary = "Null space of J by QR with explicit rank; equations of motion along its basis",
          .reference = "Kim and Vanderploeg 1986; Maggi 1896; Golub and Van Loan, section 5.5.2",
          .equation = "Z' M Z x = Z' (f - M y),  J Z = 0,  J y = c,  a = y + Z x",
-         PERP_OPTIONS(perp_kkt_orthogonal_options, kkt_orthogonal_opts),
          .caps = PERP_KKT_REDUNDANT | PERP_KKT_LOOPS },
   .create = null_space_create,
   .factor = null_space_factor,

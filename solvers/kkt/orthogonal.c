@@ -3,12 +3,9 @@
 
 #include <lapacke.h>
 
-const perp_opt perp_kkt_orthogonal_options[] = {
-  PERP_REAL(kkt_orthogonal_opts, rank_tol, 1e-10, 0, 0.5, PERP_OPEN_MIN, "",
-            "Rank tolerance: a row is dependent if the part of it that is orthogonal to the rows "
-            "before it is below this fraction of its length."),
-  PERP_OPTIONS_END
-};
+/* A row is dependent where the part of it that is orthogonal to the rows before it is below this
+ * part of its length: rounding leaves 1e-15 times the condition of the others. */
+static const double DEPENDENT = 1e-10;
 
 kkt_orthogonal perp_kkt_orthogonal_of(const perp_blocks *blocks)
 {
@@ -46,7 +43,7 @@ void perp_kkt_orthogonal_fill(kkt_orthogonal *work, const perp_blocks *blocks)
     work->B[(size_t)(work->nv + i) + (size_t)i * n] = sqrt(blocks->s[i]);
 }
 
-bool perp_kkt_orthogonal_factor(kkt_orthogonal *work, double rank_tol)
+bool perp_kkt_orthogonal_factor(kkt_orthogonal *work)
 {
   const int n = work->n, m = work->m, most = n < m ? n : m;
   for (int j = 0; j < m; j++) {
@@ -62,7 +59,7 @@ bool perp_kkt_orthogonal_factor(kkt_orthogonal *work, double rank_tol)
   if (LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, n, m, work->B, n, work->pivot, work->tau, work->work,
                           work->lwork) != 0)
     return false;
-  while (work->rank < most && fabs(work->B[(size_t)work->rank * ((size_t)n + 1)]) > rank_tol)
+  while (work->rank < most && fabs(work->B[(size_t)work->rank * ((size_t)n + 1)]) > DEPENDENT)
     work->rank++;
   return work->rank == 0 || LAPACKE_dtzrzf_work(LAPACK_COL_MAJOR, work->rank, m, work->B, n,
                                                 work->tz, work->work, work->lwork) == 0;

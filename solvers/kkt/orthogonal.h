@@ -23,17 +23,12 @@ typedef struct kkt_orthogonal {
   int *pivot;           /* [m] */
 } kkt_orthogonal;
 
-typedef struct kkt_orthogonal_opts {
-  double rank_tol;
-} kkt_orthogonal_opts;
-extern const perp_opt perp_kkt_orthogonal_options[];
-
 kkt_orthogonal perp_kkt_orthogonal_of(const perp_blocks *blocks);
 void perp_kkt_orthogonal_layout(kkt_orthogonal *o, perp_arena *arena);
 /* B = J' with the softness of blocks below it: zeroed, filled, [n m]. */
 void perp_kkt_orthogonal_fill(kkt_orthogonal *o, const perp_blocks *blocks);
 /* The decomposition; false: LAPACK failed.  About 2 n m^2 multiplications. */
-bool perp_kkt_orthogonal_factor(kkt_orthogonal *o, double rank_tol);
+bool perp_kkt_orthogonal_factor(kkt_orthogonal *o);
 /* z [rank] with  B' Q1 z = c  in the least-squares sense of rows of length 1. */
 void perp_kkt_orthogonal_rows(kkt_orthogonal *o, const double *c, double *z);
 /* lambda [m] of least norm (times the lengths of the rows) with  Q1' B lambda = z [rank]. */

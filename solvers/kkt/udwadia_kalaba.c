@@ -10,7 +10,7 @@
  * and nearly dependent rows cost in accuracy is the condition of J M^-1/2, the root of that of A.
  * Softness S adds coordinates of mass 1: (J M^-1/2, S^1/2).
  *
- * Dependent rows: rank by rank_tol, multipliers of least norm times the lengths of the rows of
+ * Dependent rows: rank by orthogonal.c, multipliers of least norm times the lengths of the rows of
  * J M^-1/2; where they contradict each other the least-squares answer of rows of length 1.
  * Cost: about 2 (nv + m) m^2 for the factor without softness 2 nv m^2, 4 nv m a solve; memory
  * (nv + m) m. */
@@ -19,7 +19,6 @@
 #include <lapacke.h>
 
 struct ws {
-  kkt_orthogonal_opts opt;
   kkt_orthogonal o;
   int nm;         /* numbers of M */
   double *L;      /* [nm] Cholesky factors of the blocks of M */
@@ -39,11 +38,10 @@ static void udwadia_kalaba_layout(void *ws, perp_arena *arena)
 static perp_status udwadia_kalaba_create(perp_ctx *ctx, const perp_blocks *blocks, const void *opts,
                                          void **ws)
 {
+  (void)opts;
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, blocks));
-  struct ws like = { .opt = *(const kkt_orthogonal_opts *)opts,
-                     .o = perp_kkt_orthogonal_of(blocks),
-                     .nm = blocks->mptr[blocks->nb] };
+  struct ws like = { .o = perp_kkt_orthogonal_of(blocks), .nm = blocks->mptr[blocks->nb] };
   return perp_workspace_create(ctx, "udwadia-kalaba", &like, sizeof like, udwadia_kalaba_layout,
                                ws);
 }
@@ -86,7 +84,7 @@ static perp_status udwadia_kalaba_factor(perp_ctx *ctx, void *ws, const perp_blo
   perp_kkt_orthogonal_fill(orthogonal, blocks);
   udwadia_kalaba_root(work, blocks, 'N', orthogonal->m, orthogonal->B, orthogonal->n);
   stats->work += 2.0 * orthogonal->n * orthogonal->m * (double)orthogonal->m;
-  if (!perp_kkt_orthogonal_factor(orthogonal, work->opt.rank_tol))
+  if (!perp_kkt_orthogonal_factor(orthogonal))
     stats->reason = PERP_STALLED;
   else
     stats->reason = orthogonal->rank < orthogonal->m ? PERP_REGULARIZED : PERP_EXACT;
@@ -122,7 +120,6 @@ const perp_kkt_desc perp_kkt_udwadia_kalaba = {
                     "orthogonal factors",
          .reference = "Udwadia and Kalaba 1992; Golub and Van Loan, section 5.5.2",
          .equation = "a = a0 + M^-1/2 (J M^-1/2)^+ (c - J a0),  a0 = M^-1 f",
-         PERP_OPTIONS(perp_kkt_orthogonal_options, kkt_orthogonal_opts),
          .caps = PERP_KKT_REDUNDANT | PERP_KKT_LOOPS },
   .create = udwadia_kalaba_create,
   .factor = udwadia_kalaba_factor,

@@ -59,7 +59,7 @@
  * feedback of 1/(5 h) (baumgarte.c) in place of the second.  A contact that rests for long then
  * does not gather what solutions leave, on either side; overlaps are still taken out by the first.
  *
- * Cost: passes (+ 1 with velocity) factorizations a step; none when the error is below tol.
+ * Cost: passes (+ 1 with velocity) factorizations a step; none when the error is below TOL.
  * On a failed linear solve the state is left as it was. */
 #include "solvers/stabilization/stab_private.h"
 
@@ -74,10 +74,13 @@ static const char *const weights[] = { "mass", "none", NULL };
 #define POST_TOL_V       1e-13
 #define POST_TOL_CONTACT 1e-9
 
+/* m: position error below which no pass is made; rounding */
+static const double TOL = 1e-14;
+
 struct opts {
   int passes, sweeps, contact_passes, weight;
   bool velocity, hold;
-  double tol, softness, limit;
+  double softness, limit;
 };
 static const perp_opt options[] = {
   PERP_INT(struct opts, passes, 1, 1, 100,
@@ -86,8 +89,6 @@ static const perp_opt options[] = {
   PERP_INT(struct opts, sweeps, 20, 1, 1000,
            "Maximum number of iterations that reuse the factorization of the step. Used on the "
            "velocity level if velocity=true."),
-  PERP_REAL(struct opts, tol, 1e-14, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "Position error max |C| below which no further iteration is made."),
   PERP_INT(struct opts, contact_passes, 3, 0, 100,
            "Maximum number of passes that remove penetration. 0: contacts are not corrected."),
   PERP_BOOL(struct opts, hold, false,
@@ -96,7 +97,7 @@ static const perp_opt options[] = {
   PERP_REAL(
       struct opts, softness, 0, 0, 1, PERP_OPEN_MAX, "",
       "Compliance of contacts in the projection, as a fraction of the mean 1/m: contradictory "
-      "contacts then share the overlap. If more than 1 % of it, and more than tol, remains, "
+      "contacts then share the overlap. If more than 1 % of it, and more than 1e-9 m, remains, "
       "the projection counts as unsolved. 0: rigid."),
   PERP_REAL(struct opts, limit, HUGE_VAL, 0, HUGE_VAL, PERP_OPEN_MIN, "m",
             "Largest component (m or rad) of the position correction of a pass. A larger one is "
@@ -127,7 +128,7 @@ static perp_status post_create(perp_ctx *ctx, const perp_stab_sys *sys, const vo
   return perp_stab_create(ctx, "post", sys, &like, sizeof like, ws);
 }
 
-/* Passes on projection->q (and projection->v when they are those of RATTLE) until tol, as many as
+/* Passes on projection->q (and projection->v when they are those of RATTLE) until TOL, as many as
  * there may be, or no gain. */
 static perp_status post_correct(struct ws *work, double t, bool rattle, perp_stats *stats)
 {
@@ -140,7 +141,7 @@ static perp_status post_correct(struct ws *work, double t, bool rattle, perp_sta
     const double norm = perp_stab_norm(sys->m, projection->C);
     stats->reason = isnan(norm) ? PERP_NOT_FINITE : PERP_CONVERGED;
     /* of a scaled pass the error falls by its scale, no more */
-    if (!(norm > work->opt.tol) || norm > (1 - 0.5 * scale) * last) return PERP_OK;
+    if (!(norm > TOL) || norm > (1 - 0.5 * scale) * last) return PERP_OK;
     last = norm;
     double h = 0;
     PERP_TRY(perp_stab_correction(projection, t, projection->q, rattle ? &h : NULL, stats));
@@ -199,7 +200,7 @@ static double post_contact(const void *ws, perp_level level, double h, double ga
 static bool post_projects(const void *ws, perp_stab_passes *passes)
 {
   const struct ws *work = ws;
-  *passes = (perp_stab_passes){ work->opt.passes, work->opt.tol, work->opt.velocity };
+  *passes = (perp_stab_passes){ work->opt.passes, TOL, work->opt.velocity };
   return work->opt.weight == WEIGHT_MASS && isinf(work->opt.limit) &&
          !(work->opt.velocity && work->p.sys.solve_start != NULL);
 }

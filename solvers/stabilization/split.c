@@ -10,7 +10,7 @@
  * (post.c) would damp it. Two-sided rows take back in the next step the velocity that the feedback
  * gave; one-sided ones cannot, and feedback throws bodies that penetrate.  So contacts are
  * corrected in their positions, without a velocity, as post.c does (Cline 2002, section 3.4): after
- * a step, where bodies are deeper than `tol` in each other,
+ * a step, where bodies are deeper than TOL in each other,
  *
  *      M dq = J' mu + J_c' lambda,  J dq = -C,  0 <= lambda perp gap + J_c dq >= 0,  q <- q [+] dq
  *
@@ -22,7 +22,7 @@
  * (contacts_post.h).
  *
  * An lcp that makes a number of sweeps a step leaves errors of its own in positions, which further
- * sweeps on them would turn into drift; they are left alone up to the part `swept` of the largest
+ * sweeps on them would turn into drift; they are left alone up to the part SWEPT of the largest
  * body.
  *
  * Cost: one complementarity problem of the normals, one collision detection and one KKT solve for a
@@ -30,8 +30,12 @@
  * No memory. */
 #include "solvers/stabilization/stab_private.h"
 
+/* m: penetration that is not corrected, far below what is visible and above rounding; the part of
+ * the largest body up to which it is not after a fixed number of sweeps */
+static const double TOL = 1e-9, SWEPT = 1e-3;
+
 struct opts {
-  double alpha, beta, tol, swept, softness;
+  double alpha, beta, softness;
   int passes;
 };
 static const perp_opt options[] = {
@@ -43,16 +47,12 @@ static const perp_opt options[] = {
             "same as alpha. Refused on the velocity level."),
   PERP_INT(struct opts, passes, 2, 1, 100,
            "Maximum number of passes that remove penetration after a step."),
-  PERP_REAL(struct opts, tol, 1e-9, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "Penetration depth that is not corrected."),
-  PERP_REAL(struct opts, swept, 1e-3, 0, 1, 0, "",
-            "Penetration, as a fraction of the largest body, that is not corrected if the LCP "
-            "solver made a fixed number of sweeps."),
-  PERP_REAL(struct opts, softness, 1e-7, 0, 1, PERP_OPEN_MAX, "",
-            "Compliance of contacts in the projection, as a fraction of the mean 1/m. Redundant "
-            "contacts then have one solution. If more than 1 % of the overlap, and more than tol, "
-            "remains, the "
-            "projection counts as unsolved. 0: rigid."),
+  PERP_REAL(
+      struct opts, softness, 1e-7, 0, 1, PERP_OPEN_MAX, "",
+      "Compliance of contacts in the projection, as a fraction of the mean 1/m. Redundant "
+      "contacts then have one solution. If more than 1 % of the overlap, and more than 1e-9 m, "
+      "remains, the "
+      "projection counts as unsolved. 0: rigid."),
   PERP_OPTIONS_END
 };
 
@@ -72,10 +72,9 @@ static perp_status split_create(perp_ctx *ctx, const perp_stab_sys *sys, const v
 static void split_contacts(const void *ws, perp_stab_contacts *how)
 {
   const struct ws *work = ws;
-  *how = (perp_stab_contacts){ .passes = work->opt.passes,
-                               .tol = work->opt.tol,
-                               .swept = work->opt.swept,
-                               .softness = work->opt.softness };
+  *how = (perp_stab_contacts){
+    .passes = work->opt.passes, .tol = TOL, .swept = SWEPT, .softness = work->opt.softness
+  };
 }
 
 static const char *split_idle(const void *opts, perp_level level)

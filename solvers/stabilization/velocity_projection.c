@@ -8,41 +8,30 @@
  * with the integration error only, one order slower than without.  (The velocity half of
  * post-stabilization, Cline 2002, section 3.3.)  Closed contacts that approach are stopped
  * likewise, one-sided (post.c).  Cost: one factorization and solve a step, none when the error is
- * below tol. */
+ * below TOL. */
 #include "solvers/stabilization/stab_private.h"
 
-struct opts {
-  double tol;
-};
-static const perp_opt options[] = {
-  PERP_REAL(struct opts, tol, 1e-13, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",
-            "Velocity error max |J v| below which no correction is made."),
-  PERP_OPTIONS_END
-};
-
-struct ws {
-  struct stab_projection p; /* first */
-  struct opts opt;
-};
+/* m/s: velocity error below which nothing is corrected; rounding */
+static const double TOL = 1e-13;
 
 static perp_status velocity_projection_create(perp_ctx *ctx, const perp_stab_sys *sys,
                                               const void *opts, void **ws)
 {
-  struct ws like = { .opt = *(const struct opts *)opts };
+  struct stab_projection like = { 0 };
+  (void)opts;
   return perp_stab_create(ctx, "velocity-projection", sys, &like, sizeof like, ws);
 }
 
 static perp_status velocity_projection_post_step(void *ws, double t, double *q, double *v,
                                                  perp_stats *stats)
 {
-  struct ws *work = ws;
-  return perp_stab_project_velocity(&work->p, t, q, v, work->opt.tol, stats);
+  return perp_stab_project_velocity(ws, t, q, v, TOL, stats);
 }
 
 static void velocity_projection_contacts(const void *ws, perp_stab_contacts *how)
 {
-  const struct ws *work = ws;
-  *how = (perp_stab_contacts){ .velocity = true, .tol_v = work->opt.tol };
+  (void)ws;
+  *how = (perp_stab_contacts){ .velocity = true, .tol_v = TOL };
 }
 
 static bool velocity_projection_projects(const void *ws, perp_stab_passes *passes)
@@ -57,7 +46,6 @@ const perp_stab_desc perp_stab_velocity_projection = {
          .summary = "Velocity projection onto J v = 0 after each step, positions unchanged",
          .reference = "Cline 2002, section 3.3 (velocity part)",
          .equation = "M dv = J' lambda,  J dv = -J v",
-         PERP_OPTIONS(options, struct opts),
          .caps = PERP_STAB_PROJECTS },
   .create = velocity_projection_create,
   .post_step = velocity_projection_post_step,
