@@ -75,6 +75,8 @@ void perp_implicit_put_motor(const perp_implicit *implicit, const double *y, dou
  * times `size`, or no longer falls below 1e-9 of it.  B: J and M near the solution.  PERP_EXACT;
  * PERP_MAX_ITER after `most` corrections, PERP_INACCURATE, PERP_NOT_FINITE, PERP_SINGULAR. No
  * allocation, but for new pivots of wide models. */
+/* tol of fixed steps: rounding, so that their error is that of the formula. */
+#define PERP_IMPLICIT_TOL 1e-14
 perp_reason perp_implicit_solve(perp_implicit *implicit, perp_local_fn *F, void *user, double h,
                                 const perp_blocks *blocks, double tol, int most, double size,
                                 double *x);

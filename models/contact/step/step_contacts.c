@@ -229,7 +229,6 @@ static double step_contacts_base(const perp_contacts *contacts, double h)
 static double step_contacts_margin(const perp_contacts *contacts, double h, double drive_speed,
                                    const double *v)
 {
-  if (contacts->o.margin > 0) return contacts->o.margin;
   const double base = step_contacts_base(contacts, h);
   const double fastest = (1 + contacts->relaxed) *
                          perp_closing_speed(contacts->model, v, contacts->reach);

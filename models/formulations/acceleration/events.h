@@ -60,8 +60,7 @@
 
 typedef struct perp_event_opts {
   double threshold, tangential, slip, gap, rest, locate, residual, budget;
-  int impact, order, sliding, bisections, threads, critical, choice;
-  bool warm;
+  int impact, order, sliding, threads, critical, choice;
 } perp_event_opts;
 enum { PERP_ORDER_TOGETHER, PERP_ORDER_SEQUENTIAL };
 extern const char *const perp_order_names[];
@@ -94,14 +93,9 @@ extern const char *const perp_critical_names[];
                 "Opening or closing speed below which a touching contact is treated as resting."), \
       PERP_REAL(perp_event_opts, locate, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",                       \
                 "Accuracy of event times. 0: 1e-12 of the step."),                                 \
-      PERP_INT(perp_event_opts, bisections, 60, 1, 1000,                                           \
-               "Largest number of trial steps to locate an event. After that the last valid "      \
-               "state is used."),                                                                  \
       PERP_REAL(perp_event_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",                          \
                 "Largest scaled residual of an accepted solution."),                               \
       PERP_REAL(perp_event_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),      \
-      PERP_BOOL(perp_event_opts, warm, true,                                                       \
-                "Use the forces of the previous evaluation as the initial guess."),                \
       PERP_INT(perp_event_opts, threads, 1, 1, 256, "Number of islands solved in parallel."),      \
       PERP_CHOICE_OPTION(perp_event_opts, choice)
 

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Trial steps to locate an event, at most: half of them would halve a step to its accuracy. */
+enum { BISECTIONS = 60 };
+
 const char *const perp_order_names[] = { "together", "sequential", NULL };
 const char *const perp_critical_names[] = { "fail", "stop", NULL };
 const char *const perp_sliding_names[] = { "auto", "column", "iterate", "lagged", NULL };
@@ -139,11 +142,10 @@ static perp_status create_drives(perp_ctx *ctx, perp_events *events, const perp_
 perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
                                const perp_event_opts *opts, double h, perp_events **out)
 {
-  perp_events like = {
-    .model = model,
-    .opts = *opts,
-    .settings = { .h = h, .locate = fmax(opts->locate, h * exp2(-0.5 * opts->bisections)) }
-  };
+  perp_events like = { .model = model,
+                       .opts = *opts,
+                       .settings = { .h = h,
+                                     .locate = fmax(opts->locate, h * exp2(-0.5 * BISECTIONS)) } };
   void *ws;
   *out = NULL;
   PERP_TRY(perp_impact_check(ctx, opts->impact, opts->tangential));
@@ -223,7 +225,7 @@ bool perp_events_slow(const perp_events *events)
 void perp_events_locate(const perp_events *events, perp_ode_sys *sys)
 {
   sys->locate = events->opts.locate;
-  sys->locations_most = events->opts.bisections;
+  sys->locations_most = BISECTIONS;
   sys->rough = events->opts.residual * fabs(events->model->gravity);
 }
 
@@ -255,7 +257,6 @@ static perp_event_contact accept_snapshot(const perp_events *events, int i, bool
   next.goes_on = perp_events_keeps_modes(events) && rests && perp_event_rests(now) &&
                  slides == perp_event_slides(now) && !impact;
   if (next.goes_on) next.certificate = now->certificate;
-  if (!events->opts.warm) return next;
   memcpy(next.force, now->force, sizeof next.force);
   next.slip = now->slip;
   return next;

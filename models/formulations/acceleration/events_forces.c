@@ -106,10 +106,8 @@ static int forces_pose(perp_events *events, const perp_eval *eval)
     at->slip[i] = 0;
     if (touching == NULL) continue;
     any = true;
-    if (events->opts.warm || events->settings.rule == PERP_SLIDING_LAGGED) {
-      memcpy(at->force + 3 * i, touching->force, sizeof touching->force);
-      at->slip[i] = touching->slip;
-    }
+    memcpy(at->force + 3 * i, touching->force, sizeof touching->force);
+    at->slip[i] = touching->slip;
     perp_events_rate(events, eval, contact, q, v, offset);
     if (model->surfaces.belts) perp_belts_rate(model, eval, contact, v, offset);
     perp_events_velocity(model, eval, contact, v, u);
@@ -413,7 +411,7 @@ static bool forces_decide(perp_events *events, perp_constrained *system, bool *f
 static bool forces_go_on(perp_events *events, perp_constrained *system)
 {
   if (events->drives != NULL || events->settings.rule == PERP_SLIDING_LAGGED ||
-      events->accepted.chatter > 0 || !events->opts.warm)
+      events->accepted.chatter > 0)
     return false;
   for (int i = 0; i < events->now.n; i++)
     if (perp_event_rests(&events->now.list[i]) && !events->now.list[i].goes_on) return false;

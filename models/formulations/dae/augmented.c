@@ -32,22 +32,19 @@
 #include <float.h>
 #include <string.h>
 
+enum { PASSES = 20 }; /* of the multipliers in a step, at most */
+
 struct opts {
-  double penalty, tol;
-  int iterations, passes;
+  double penalty;
+  int iterations;
   bool project;
 };
 static const perp_opt options[] = {
   PERP_REAL(struct opts, penalty, 1e6, 0, 1e12, PERP_OPEN_MIN, "",
             "Penalty of the constraints, in parts of the stiffness 1 / (h^2 J M^-1 J') that stops "
             "a row within a step."),
-  PERP_INT(struct opts, passes, 20, 1, 1000,
-           "Largest number of updates of the multipliers in a step."),
   PERP_BOOL(struct opts, project, true,
             "Project velocities and accelerations at the end of each step."),
-  PERP_REAL(struct opts, tol, 1e-14, 0, 1, PERP_OPEN_MIN, "",
-            "Tolerance of the iterations: last correction and constraint error, relative to the "
-            "size of the model and its speed."),
   PERP_INT(struct opts, iterations, 50, 1, 1000, "Largest number of Newton corrections in a pass."),
   PERP_OPTIONS_END
 };
@@ -128,7 +125,7 @@ static bool augmented_constrain(workspace *work, const double *f, const double *
   if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, work->h, work->s.v)) return false;
   memcpy(x, k->a, (size_t)k->model->nv * sizeof *x);
   memcpy(work->sigma, k->lambda, (size_t)m * sizeof *work->sigma);
-  for (int pass = 1; pass < work->o.passes && m > 0; pass++) {
+  for (int pass = 1; pass < PASSES && m > 0; pass++) {
     double change = 0, scale = 0;
     for (int i = 0; i < m; i++) work->row[i] = c[i] + k->S[i] * work->sigma[i];
     if (!perp_constrained_response(k, f, work->row, x, k->lambda)) return false;
@@ -205,15 +202,15 @@ static perp_reason augmented_make_step(perp_stepper *stepper, double t, double h
   const int64_t before = work->newton.iterations, jacobians = work->newton.jacobians;
   const double size = model->size + fastest;
   perp_reason reason = PERP_EXACT;
-  for (int pass = 0; pass < work->o.passes; pass++) {
+  for (int pass = 0; pass < PASSES; pass++) {
     double off = 0;
     reason = perp_implicit_solve(&work->newton, augmented_residual, work, h, &k->e->blocks,
-                                 work->o.tol, work->o.iterations, size, work->x);
+                                 PERP_IMPLICIT_TOL, work->o.iterations, size, work->x);
     if (reason < 0) break;
     for (int i = 0; i < m; i++)
       off = fmax(off, fabs(work->soft[i] * (work->p[i] - work->about[i])));
     memcpy(work->about, work->p, (size_t)m * sizeof *work->about);
-    if (off <= work->o.tol * size || !(off < 0.9 * last)) break;
+    if (off <= PERP_IMPLICIT_TOL * size || !(off < 0.9 * last)) break;
     last = off;
   }
   work->s.grid.count.iterations += work->newton.iterations - before;

@@ -30,14 +30,10 @@ enum { ORDER = 5, PARTS = 8 };
 
 struct opts {
   int order;
-  double tol;
   int iterations;
 };
 static const perp_opt options[] = {
   PERP_INT(struct opts, order, 3, 1, ORDER, "Order of the formula: the number of past states."),
-  PERP_REAL(struct opts, tol, 1e-14, 0, 1, PERP_OPEN_MIN, "",
-            "Tolerance of the Newton iteration: last correction, relative to the size of the "
-            "model and its speed."),
   PERP_INT(struct opts, iterations, 50, 1, 1000, "Largest number of Newton corrections in a step."),
   PERP_OPTIONS_END
 };
@@ -159,8 +155,8 @@ static perp_reason bdf_implicit(workspace *work)
   perp_constrained_at(system, work->t, work->s.q);
   const int64_t before = work->newton.iterations, jacobians = work->newton.jacobians;
   const perp_reason reason = perp_implicit_solve(
-      &work->newton, bdf_residual, work, h, &system->e->blocks, work->o.tol, work->o.iterations,
-      model->size + fastest, work->x);
+      &work->newton, bdf_residual, work, h, &system->e->blocks, PERP_IMPLICIT_TOL,
+      work->o.iterations, model->size + fastest, work->x);
   work->s.grid.count.iterations += work->newton.iterations - before;
   system->count.factorizations += (int)(work->newton.jacobians - jacobians);
   return reason;

@@ -8,11 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-static const perp_opt options[] = { PERP_PARTITION_OPTIONS, PERP_OPTIONS_END };
-
 /* Columns in the order of the pivots to Q. */
-static bool coordinates_choose(int m, int nv, double *J, double tol, double *Q, int *rank,
-                               int *order, double *copy, double *work)
+static bool coordinates_choose(int m, int nv, double *J, double *Q, int *rank, int *order,
+                               double *copy, double *work)
 {
   double first = 0;
   (void)copy;
@@ -28,7 +26,7 @@ static bool coordinates_choose(int m, int nv, double *J, double tol, double *Q, 
           row = i, column = j;
     const double pivot = J[(size_t)row + (size_t)column * ld];
     if (k == 0) first = fabs(pivot);
-    if (!(fabs(pivot) > tol * first)) break;
+    if (!(fabs(pivot) > PERP_PARTITION_DEPENDENT * first)) break;
     for (int i = 0; i < m; i++) {
       const double x = J[(size_t)i + (size_t)k * ld];
       J[(size_t)i + (size_t)k * ld] = J[(size_t)i + (size_t)column * ld];
@@ -64,7 +62,6 @@ const perp_formulation_desc perp_formulation_coordinate_partitioning = {
          .summary = "Independent coordinates are integrated, the others follow (Wehage and Haug)",
          .reference = "Wehage and Haug 1982",
          .equation = "u = N y + Y w,  C(q* [+] u) = 0 gives w(y),  y'' = N' u''",
-         PERP_OPTIONS(options, perp_partition_opts),
          .caps = PERP_PARTITION_CAPS },
   .create = coordinates_create,
   PERP_PARTITION_CALLS,

@@ -288,8 +288,8 @@ static perp_reason ga_make_step(perp_stepper *stepper, double t, double h)
   for (int i = 0; i < nv; i++) fastest = fmax(fastest, fabs(work->dq[i]));
   const int64_t before = work->newton.iterations, jacobians = work->newton.jacobians;
   const perp_reason reason = perp_implicit_solve(
-      &work->newton, ga_residual, work, h, &system->e->blocks, work->o.tol, work->o.iterations,
-      system->model->size + fastest, work->x);
+      &work->newton, ga_residual, work, h, &system->e->blocks, PERP_IMPLICIT_TOL,
+      work->o.iterations, system->model->size + fastest, work->x);
   work->s.grid.count.iterations += work->newton.iterations - before;
   system->count.factorizations += (int)(work->newton.jacobians - jacobians);
   if (reason < 0) return reason;

@@ -10,7 +10,6 @@ enum { PERP_GENERALIZED_ALPHA_INDEX3, PERP_GENERALIZED_ALPHA_INDEX2 };
 
 typedef struct perp_generalized_alpha_opts {
   double rho, alpha; /* of generalized-alpha, of hht */
-  double tol;
   int form, start, iterations;
 } perp_generalized_alpha_opts;
 extern const char *const perp_generalized_alpha_starts[];
@@ -20,9 +19,6 @@ extern const char *const perp_generalized_alpha_starts[];
   PERP_ENUM(perp_generalized_alpha_opts, start, 0, perp_generalized_alpha_starts,                  \
             "Initial algorithmic accelerations. second-order: corrected, so that the first steps " \
             "have order 2. plain: the accelerations at the start."),                               \
-      PERP_REAL(perp_generalized_alpha_opts, tol, 1e-14, 0, 1, PERP_OPEN_MIN, "",                  \
-                "Tolerance of the Newton iteration: last correction, relative to the size of the " \
-                "model and its speed."),                                                           \
       PERP_INT(perp_generalized_alpha_opts, iterations, 50, 1, 1000,                               \
                "Largest number of Newton corrections in a step.")
 

@@ -38,13 +38,9 @@
 #include <string.h>
 
 struct opts {
-  double tol;
   int iterations;
 };
-static const perp_opt options[] = { PERP_REAL(struct opts, tol, 1e-14, 0, 1, PERP_OPEN_MIN, "",
-                                              "Tolerance of the Newton iteration: last correction, "
-                                              "relative to the size of the model and its speed."),
-                                    PERP_INT(struct opts, iterations, 50, 1, 1000,
+static const perp_opt options[] = { PERP_INT(struct opts, iterations, 50, 1, 1000,
                                              "Largest number of Newton corrections in a step."),
                                     PERP_OPTIONS_END };
 
@@ -135,8 +131,8 @@ static perp_reason ggl_make_step(perp_stepper *stepper, double t, double h)
   for (int i = 0; i < nv; i++) fastest = fmax(fastest, fabs(work->u[i]));
   const int64_t before = work->newton.iterations, jacobians = work->newton.jacobians;
   const perp_reason reason = perp_implicit_solve(
-      &work->newton, ggl_residual, work, h, &system->e->blocks, work->o.tol, work->o.iterations,
-      system->model->size + fastest, work->x);
+      &work->newton, ggl_residual, work, h, &system->e->blocks, PERP_IMPLICIT_TOL,
+      work->o.iterations, system->model->size + fastest, work->x);
   work->s.grid.count.iterations += work->newton.iterations - before;
   system->count.factorizations += (int)(work->newton.jacobians - jacobians);
   if (reason < 0) return reason;

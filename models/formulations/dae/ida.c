@@ -19,7 +19,7 @@
  * unit, and so does who asks.
  *
  * Tolerances: e is held to tol times the size of the model, one radian, the largest speed so far,
- * one for translations and one for rotations; with atol to tol |y_i| + atol.  IDA's norm is the
+ * one for translations and one for rotations.  IDA's norm is the
  * mean of squares. Multipliers are not held to it.
  *
  * Dependent rows: 0 = J v + s (lambda - lambda_0) and 0 = C + s mu with s = 1e-9 h J M^-1 J', h the
@@ -67,7 +67,7 @@ static struct {
 PERP_LIBRARY(ida, IDA, ida_calls, SUNDIALS_IDA, "IDA of SUNDIALS", "libsundials-dev");
 
 struct opts {
-  double tol, atol, h_min, h_max;
+  double tol, h_min, h_max;
   int index;
 };
 static const perp_opt options[] = {
@@ -77,9 +77,6 @@ static const perp_opt options[] = {
   PERP_REAL(struct opts, tol, 1e-8, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
             "Error tolerance per step, relative to the size of the model, to one radian and to the "
             "speed."),
-  PERP_REAL(struct opts, atol, 0, 0, HUGE_VAL, 0, "",
-            "Absolute error tolerance; tol is then relative to each component. 0: tol alone, "
-            "relative to the size of the model."),
   PERP_REAL(struct opts, h_min, 1e-14, 0, HUGE_VAL, PERP_OPEN_MIN, "s",
             "Shortest step. The run ends when a shorter one would be needed."),
   PERP_REAL(struct opts, h_max, HUGE_VAL, 0, HUGE_VAL, PERP_OPEN_MIN, "s", "Longest step."),
@@ -194,17 +191,16 @@ static int ida_residual(realtype t, N_Vector y, N_Vector yp, N_Vector r, void *u
 /* 1 / E_i; times what brings the mean over all unknowns to one over q and v */
 static int ida_weights(N_Vector y, N_Vector weight, void *user)
 {
+  (void)y;
   const workspace *work = user;
   const perp_model *model = work->s.k.model;
-  const double *x = perp_sundials_calls.N_VGetArrayPointer(y), tol = work->o.tol,
-               atol = work->o.atol;
   const double whole = sqrt(work->graph.n / (double)(model->nq + model->nv));
   double *e = perp_sundials_calls.N_VGetArrayPointer(weight);
   memset(e, 0, (size_t)work->graph.n * sizeof *e);
   for (int body = 0; body < model->n_bodies; body++)
     for (int i = 0; i < model->nqb + model->nvb; i++) {
       const int at = work->graph.local.first[body] + i;
-      e[at] = whole / (atol > 0 ? tol * fabs(x[at]) + atol : tol * work->scale[at]);
+      e[at] = whole / (work->o.tol * work->scale[at]);
     }
   return perp_all_finite(work->graph.n, e) ? 0 : -1;
 }

@@ -44,15 +44,11 @@ enum { STAGES = 4 };
 
 struct opts {
   int stages;
-  double tol;
   int iterations;
 };
 static const perp_opt options[] = {
   PERP_INT(struct opts, stages, 3, 2, STAGES,
            "Lobatto nodes in a step: order 2 (RATTLE), 4 or 6 for 2, 3 or 4."),
-  PERP_REAL(struct opts, tol, 1e-14, 0, 1, PERP_OPEN_MIN, "",
-            "Tolerance of the Newton iteration: last correction, relative to the size of the "
-            "model and its speed."),
   PERP_INT(struct opts, iterations, 50, 1, 1000, "Largest number of Newton corrections in a step."),
   PERP_OPTIONS_END
 };
@@ -285,7 +281,7 @@ static perp_reason lobatto_make_step(perp_stepper *stepper, double t, double h)
   const double fastest = lobatto_guess(work);
   const int64_t before = work->newton.iterations, jacobians = work->newton.jacobians;
   const perp_reason reason = perp_implicit_solve(
-      &work->newton, lobatto_residual, work, h, &work->start.blocks, work->o.tol,
+      &work->newton, lobatto_residual, work, h, &work->start.blocks, PERP_IMPLICIT_TOL,
       work->o.iterations, model->size + fastest, work->unknown);
   work->s.grid.count.iterations += work->newton.iterations - before;
   system->count.factorizations += (int)(work->newton.jacobians - jacobians);

@@ -12,7 +12,7 @@
  * w is found by Newton's method from its rate at the last regular state, in the least-squares sense
  * of all rows, so that redundant ones need no choice.  Y and N are chosen anew, about the state at
  * hand, at the end of a step in which the matrix that has to be inverted, J Y, has become worse by
- * `limit`, or a rotation has passed a radian (multistep methods lose their history).  In singular
+ * WORSE, or a rotation has passed a radian (multistep methods lose their history).  In singular
  * positions no choice is good: the iteration fails near them, or goes on along another branch.
  *
  * Dense algebra: an evaluation costs O(m nv r) for the r independent rows beside the KKT solve.  No
@@ -27,11 +27,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Coordinates are chosen anew where a dependent one moves so much faster than an independent one,
+ * relative to the last choice: half of a digit is lost then. */
+static const double WORSE = 2;
+
 enum { CORRECTIONS = 50 };
 
 typedef struct workspace {
   perp_constrained k; /* first: see perp_formulation_ode_sys */
-  perp_partition_opts o;
   perp_partition_choose *choose;
   perp_ode *ode;
   const char *name;
@@ -307,8 +310,7 @@ static bool partition_choose(workspace *work, double t, const double *q, const d
     partition_turn(work->u + 6 * body + 3, work->turn + 9 * body);
   partition_jacobian(work);
   double *Q = work->Q + (size_t)nv * (size_t)nv; /* the new one */
-  if (!work->choose(model->m, nv, work->J, work->o.rank_tol, Q, &rank, work->pivot, work->A,
-                    work->work))
+  if (!work->choose(model->m, nv, work->J, Q, &rank, work->pivot, work->A, work->work))
     return false;
   if (work->f >= 0 && rank != work->r) return false;
   memcpy(work->Q, Q, (size_t)nv * (size_t)nv * sizeof *Q);
@@ -387,7 +389,7 @@ static perp_ode_answer partition_accept(void *user, double t, double *y, double 
   for (int i = 0; i < model->nv; i++)
     if (i % model->nvb >= model->dim && model->dim == 3) turned = fmax(turned, fabs(work->u[i]));
   const double gain = partition_gain(work);
-  if (turned < 1 && gain <= work->o.limit * work->begun) return PERP_ODE_OK;
+  if (turned < 1 && gain <= WORSE * work->begun) return PERP_ODE_OK;
   if (!partition_choose(work, t, work->qs, work->vs)) return PERP_ODE_OK; /* singular: as before */
   memcpy(y, work->y, (size_t)work->f * sizeof *y);
   memcpy(dy, work->dy, (size_t)work->f * sizeof *dy);
@@ -480,11 +482,7 @@ perp_status perp_partition_create(perp_ctx *ctx, perp_model *model, const perp_p
                                   double h, perp_partition_choose *choose, void **ws)
 {
   const char *name = parts->formulation.d->name;
-  workspace like = { .k.model = model,
-                     .o = *(const perp_partition_opts *)parts->formulation.opts,
-                     .choose = choose,
-                     .name = name,
-                     .f = -1 };
+  workspace like = { .k.model = model, .choose = choose, .name = name, .f = -1 };
   *ws = NULL;
   PERP_TRY(perp_stepper_rigid(ctx, model, name));
   PERP_TRY(perp_workspace_create(ctx, name, &like, sizeof like, partition_layout, ws));

@@ -8,25 +8,15 @@
 
 /* J [m nv], column-major, overwritten, of coordinates that are comparable; the first *rank columns
  * of Q [nv nv], orthogonal, span the dependent ones, the others the independent ones.  Pivots below
- * tol of the first are 0.  pivot [max(m, nv)], copy [m nv], work [perp_partition_work].  False:
- * LAPACK failed. */
-typedef bool perp_partition_choose(int m, int nv, double *J, double tol, double *Q, int *rank,
-                                   int *pivot, double *copy, double *work);
+ * PERP_PARTITION_DEPENDENT of the first are 0.  pivot [max(m, nv)], copy [m nv], work
+ * [perp_partition_work].  False: LAPACK failed. */
+#define PERP_PARTITION_DEPENDENT 1e-8 /* as orders of rows differ by less */
+typedef bool perp_partition_choose(int m, int nv, double *J, double *Q, int *rank, int *pivot,
+                                   double *copy, double *work);
 static inline int perp_partition_work(int m, int nv)
 {
   return 70 * (m + nv + 2);
 }
-
-typedef struct perp_partition_opts {
-  double rank_tol, limit;
-} perp_partition_opts;
-#define PERP_PARTITION_OPTIONS                                                                     \
-  PERP_REAL(perp_partition_opts, rank_tol, 1e-8, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",          \
-            "Rows of the constraints whose pivot is below this part of the largest depend on "     \
-            "others."),                                                                            \
-      PERP_REAL(perp_partition_opts, limit, 2, 1, HUGE_VAL, 0, "",                                 \
-                "Coordinates are chosen anew when a dependent one moves this much faster than an " \
-                "independent one, relative to the last choice.")
 
 perp_status perp_partition_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
                                   double h, perp_partition_choose *choose, void **ws);

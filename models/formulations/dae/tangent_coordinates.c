@@ -9,11 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-static const perp_opt options[] = { PERP_PARTITION_OPTIONS, PERP_OPTIONS_END };
-
 /* J' = Q R P' */
-static bool tangent_choose(int m, int nv, double *J, double tol, double *Q, int *rank, int *pivot,
-                           double *copy, double *work)
+static bool tangent_choose(int m, int nv, double *J, double *Q, int *rank, int *pivot, double *copy,
+                           double *work)
 {
   const int k = m < nv ? m : nv, lwork = perp_partition_work(m, nv) - k;
   double *tau = work + lwork;
@@ -25,7 +23,9 @@ static bool tangent_choose(int m, int nv, double *J, double tol, double *Q, int 
   if (k > 0 && LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, nv, m, copy, nv, pivot, tau, work, lwork) != 0)
     return false;
   *rank = 0;
-  while (*rank < k && fabs(copy[(size_t)*rank * ((size_t)nv + 1)]) > tol * fabs(copy[0])) ++*rank;
+  while (*rank < k &&
+         fabs(copy[(size_t)*rank * ((size_t)nv + 1)]) > PERP_PARTITION_DEPENDENT * fabs(copy[0]))
+    ++*rank;
   memcpy(Q, copy, (size_t)k * (size_t)nv * sizeof *Q);
   if (k > 0) return LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, nv, nv, k, Q, nv, tau, work, lwork) == 0;
   memset(Q, 0, (size_t)nv * (size_t)nv * sizeof *Q);
@@ -44,7 +44,6 @@ const perp_formulation_desc perp_formulation_tangent_coordinates = {
          .summary = "Coordinates in the null space of J by QR are integrated (Kim, Vanderploeg)",
          .reference = "Kim and Vanderploeg 1986",
          .equation = "J' = [Y N] R,  u = N y + Y w,  C(q* [+] u) = 0 gives w(y),  y'' = N' u''",
-         PERP_OPTIONS(options, perp_partition_opts),
          .caps = PERP_PARTITION_CAPS },
   .create = tangent_create,
   PERP_PARTITION_CALLS,

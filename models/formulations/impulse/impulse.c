@@ -40,25 +40,21 @@
 #include <string.h>
 
 enum { CONTACT_PASSES = 5 };
+/* of the size of the model: |C| and the last change of the predicted positions */
+static const double TOL = 1e-12;
 
 struct opts {
-  double tol;
   int iterations;
   bool velocity;
   perp_impulse_contact_opts contact;
 };
 static const perp_opt options[] = {
-  PERP_REAL(struct opts, tol, 1e-12, 0, HUGE_VAL, PERP_OPEN_MIN, "m",
-            "Tolerance of the iteration: largest |C| and last change of the predicted positions, "
-            "relative to the size of the model."),
   PERP_INT(struct opts, iterations, 50, 1, 1000,
            "Largest number of iterations for the joint impulses."),
   PERP_BOOL(struct opts, velocity, true,
             "Apply impulses at the end of the step that restore J v = 0."),
   PERP_REAL(struct opts, contact.threshold, 0.01, 0, HUGE_VAL, 0, "m/s",
             "Approach speed above which restitution is applied."),
-  PERP_REAL(struct opts, contact.residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",
-            "Largest scaled residual of an accepted contact solution."),
   PERP_REAL(struct opts, contact.budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),
   PERP_CHOICE_OPTION(struct opts, contact.choice),
   PERP_OPTIONS_END
@@ -126,7 +122,7 @@ static double impulse_preview(workspace *w, double t, double h)
 static bool impulse_holds(const workspace *work, double d, double last)
 {
   const double size = work->s.k.model->size;
-  return d <= work->o.tol * size || (d < 1e-9 * size && d > last / 2);
+  return d <= TOL * size || (d < 1e-9 * size && d > last / 2);
 }
 
 /* The passes: v1, p, and the momentum at the end of the preview in w->end.  k: at the start, k->f

@@ -122,16 +122,16 @@ static perp_status impulse_contacts_open(perp_ctx *ctx, perp_impulse_contacts *c
   perp_contacts_reach(model, contacts->reach);
   for (int body = 0; body < model->n_bodies; body++)
     contacts->size = fmax(contacts->size, contacts->reach[body]);
-  contacts->slop = contacts->o.residual * contacts->size;
+  contacts->slop = PERP_CONTACT_TOL * contacts->size;
   PERP_TRY(perp_contact_stab(ctx, parts, &contacts->stab, &contacts->stab_ws));
   PERP_TRY(perp_collision_create(ctx, model, 0, &contacts->start.collision));
   PERP_TRY(perp_collision_create(ctx, model, 1e-3 * model->size, &contacts->end.collision));
-  const perp_contact_setup solving = { .tol = contacts->o.residual,
+  const perp_contact_setup solving = { .tol = PERP_CONTACT_TOL,
                                        .tol_data = PERP_CONTACT_TOL_DATA,
                                        .budget = contacts->o.budget,
                                        .choice = contacts->o.choice };
   PERP_TRY(perp_contacts_islands(ctx, model, parts, &solving, 1, false, &contacts->islands));
-  const perp_contact_post_setup setup = { .tol = contacts->o.residual,
+  const perp_contact_post_setup setup = { .tol = PERP_CONTACT_TOL,
                                           .tol_data = PERP_CONTACT_TOL_DATA,
                                           .budget = contacts->o.budget,
                                           .slop = contacts->slop,
@@ -309,7 +309,7 @@ static bool impulse_contacts_solve(perp_impulse_contacts *c, perp_constrained *k
                             .kept = s->kept,
                             .impulse = s->impulse,
                             .slip = s->slip,
-                            .reuse = c->o.residual,
+                            .reuse = PERP_CONTACT_TOL,
                             .h = h,
                             .before = c->before,
                             .free = c->free,

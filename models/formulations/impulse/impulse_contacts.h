@@ -7,10 +7,9 @@
 
 typedef struct perp_impulse_contacts perp_impulse_contacts;
 
-/* As in contacts.h: restitution above threshold (m/s), residual and budget of a problem of
- * contacts. */
+/* As in contacts.h: restitution above threshold (m/s), budget of a problem of contacts. */
 typedef struct perp_impulse_contact_opts {
-  double threshold, residual, budget;
+  double threshold, budget;
   int choice; /* PERP_CHOICE_OPTION */
 } perp_impulse_contact_opts;
 

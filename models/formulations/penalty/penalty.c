@@ -39,9 +39,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* m/s: slower contacts have the damping of this speed, which else had no bound */
+static const double THRESHOLD = 0.01;
+
 struct opts {
   double stiffness, damping;
-  double contact_stiffness, exponent, damping_ratio, threshold;
+  double contact_stiffness, exponent, damping_ratio;
   double tangent_stiffness, tangent_ratio;
   int overlap;
 };
@@ -61,8 +64,6 @@ static const perp_opt options[] = {
   PERP_REAL(struct opts, damping_ratio, 1, 0, HUGE_VAL, PERP_OPEN_MAX, "",
             "Upper bound on the damping ratio of contacts and limits. Restitution e is exact down "
             "to e = 0.27 with 1, and to 0.1 with 2."),
-  PERP_REAL(struct opts, threshold, 0.01, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s",
-            "Approach speed below which the damping of a contact no longer depends on the speed."),
   PERP_REAL(struct opts, tangent_stiffness, 1e5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "N/m",
             "Tangential stiffness of a sticking contact."),
   PERP_REAL(struct opts, tangent_ratio, 0.25, 0, HUGE_VAL, PERP_OPEN_MAX, "",
@@ -244,7 +245,7 @@ static perp_status penalty_open(perp_ctx *ctx, workspace *work, const perp_parts
                                      .exponent = o->exponent,
                                      .volume = o->overlap == OVERLAP_VOLUME,
                                      .damping_ratio = o->damping_ratio,
-                                     .threshold = o->threshold,
+                                     .threshold = THRESHOLD,
                                      .tangent_stiffness = o->tangent_stiffness,
                                      .tangent_ratio = o->tangent_ratio };
   perp_penalty_law drive = contact;

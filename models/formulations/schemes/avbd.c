@@ -42,32 +42,21 @@
 #include <lapacke.h>
 #include <string.h>
 
+/* Part of the error at the start of a step that it does not correct, decay of penalties from step
+ * to step: as in the paper.  In effective mass / h^2: growth of a penalty per sweep and error in
+ * sizes of the model, the least and the largest one. */
+static const double ALPHA = 0.95, GAMMA = 0.99, GROWTH = 30, K_START = 1, K_MOST = 1e6;
+
 struct avbd_opts {
   perp_scheme_opts scheme; /* first */
   int iterations;
-  double alpha, gamma, growth, k_start, k_most;
 };
 static const perp_opt avbd_options[] = {
   PERP_INT(struct avbd_opts, iterations, 10, 1, 100000, "Number of sweeps over all bodies."),
-  PERP_REAL(
-      struct avbd_opts, alpha, 0.95, 0, 1, PERP_OPEN_MAX, "",
-      "Fraction of the constraint error at the start of a step that the step does not correct."),
-  PERP_REAL(struct avbd_opts, gamma, 0.99, 0, 1, PERP_OPEN_MAX, "",
-            "Factor by which penalties decay from one step to the next. Multipliers decay by alpha "
-            "times this factor."),
-  PERP_REAL(
-      struct avbd_opts, growth, 30, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-      "Growth of a penalty per sweep, in effective mass / h^2, per constraint error in sizes of "
-      "the model (radians for angles)."),
-  PERP_REAL(struct avbd_opts, k_start, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "Smallest penalty, and the penalty of a new row, in effective mass of the row / h^2."),
-  PERP_REAL(struct avbd_opts, k_most, 1e6, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "Largest penalty, in effective mass of the row / h^2."),
   PERP_REAL(perp_scheme_opts, slip, 1e-5, 0, HUGE_VAL, 0, "m/s",
             "Sliding speed above which a new contact uses mu_dynamic. Existing contacts use it if "
             "they slid in the previous step."),
-  PERP_SCHEME_OPTION_WARM,
-  PERP_OPTIONS_END
+  PERP_SCHEME_OPTION_WARM, PERP_OPTIONS_END
 };
 
 typedef struct avbd {
@@ -119,7 +108,7 @@ static void avbd_rows(avbd *work, double t, double h)
   perp_scheme_refresh(scheme, t + h, h);
   for (int i = 0; i < scheme->n; i++) {
     perp_scheme_row *row = &scheme->row[i];
-    const double left = row->start > 0 && row->kind != PERP_SCHEME_JOINT ? 0 : work->o.alpha;
+    const double left = row->start > 0 && row->kind != PERP_SCHEME_JOINT ? 0 : ALPHA;
     row->soft = row->own;
     if (row->kind == PERP_SCHEME_OWN)
       row->bias = row->start; /* what it was at the start, see avbd_begin */
@@ -140,9 +129,9 @@ static void avbd_begin(avbd *work)
     perp_scheme_row *row = &scheme->row[i];
     if (row->kind == PERP_SCHEME_OWN) row->start = row->given;
     row->k = !avbd_hard(row) ? 1 / row->own
-             : row->A > 0    ? fmax(work->o.gamma * row->k, work->o.k_start / row->A)
+             : row->A > 0    ? fmax(GAMMA * row->k, K_START / row->A)
                              : 0;
-    row->p = avbd_hard(row) ? work->o.alpha * work->o.gamma * row->p : 0;
+    row->p = avbd_hard(row) ? ALPHA * GAMMA * row->p : 0;
   }
 }
 
@@ -203,8 +192,7 @@ static void avbd_dual(avbd *work, double h)
     perp_scheme_row *row = &scheme->row[i];
     const double p = avbd_force(scheme, row);
     if (avbd_hard(row) && row->A > 0 && p > row->lo && p < row->hi)
-      row->k = fmin(row->k + work->o.growth / row->A * avbd_error(scheme, row, h),
-                    work->o.k_most / row->A);
+      row->k = fmin(row->k + GROWTH / row->A * avbd_error(scheme, row, h), K_MOST / row->A);
     row->p = p;
   }
 }

@@ -12,7 +12,7 @@
  *      b(d) = -(d - dhat)^2 log(d / dhat) for d < dhat, else 0,
  *      f' (u) = 2 u / e - u^2 / e^2 for u < e = h eps_v, else 1,
  *
- * y = v + h M^-1 f of the start; K = kappa times the heaviest mass; d_k the distances of vertices
+ * y = v + h M^-1 f of the start; K the heaviest mass; d_k the distances of vertices
  * and shapes and of edges and edges (ipc_touch.h), w their mollifier; u_k the tangential
  * displacement in the step of two points that touched, and L_k = -K w b'(d_k) their force, h^2
  * included, when they were looked at: at the start of the step, and where it is made
@@ -68,9 +68,6 @@ static const double TURN_ITERATION = 1; /* rad in a Newton step */
 static const perp_opt ipc_options[] = {
   PERP_REAL(struct perp_ipc_opts, dhat, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
             "Distance below which contacts push. 0: a thousandth of the size of the model."),
-  PERP_REAL(struct perp_ipc_opts, kappa, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "Stiffness of the barrier, in masses of the heaviest body. A larger one keeps bodies "
-            "farther apart."),
   PERP_REAL(struct perp_ipc_opts, eps_v, 1e-3, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s",
             "Sliding speed below which friction is less than mu times the normal force. Sticking "
             "contacts slide more slowly."),
@@ -513,7 +510,7 @@ static perp_status ipc_create(perp_ctx *ctx, perp_model *model, const perp_parts
   like.dhat = like.o.dhat > 0 ? like.o.dhat : DHAT * model->size;
   for (int body = 0; body < model->n_bodies; body++)
     like.rho = fmax(like.rho, model->inertia[body].mass);
-  like.K = like.o.kappa * like.rho;
+  like.K = like.rho;
   like.inset = like.o.inset * like.dhat;
   PERP_TRY(perp_scheme_create(ctx, model, parts, h, &like.s, sizeof like, ipc_layout, ws));
   const perp_status status = ipc_shapes(ctx, *ws);

@@ -379,7 +379,7 @@ bool perp_ipc_solve(perp_ipc *ipc)
   const perp_model *model = ipc->s.model;
   const perp_blocks *blocks = &ipc->s.e.blocks;
   const int n = model->nvb, couplings = ipc->n_touch + ipc->n_grip;
-  const double r = REDUNDANT * n / (ipc->K / ipc->o.kappa);
+  const double r = REDUNDANT * n / ipc->K;
   ipc->s.status = perp_sparse_lu_reserve(ipc->s.ctx, &ipc->lu, model->nv + model->m,
                                          (size_t)(n * model->nv) +
                                              2 * (size_t)(n * n) * (size_t)couplings +

@@ -10,7 +10,7 @@
 #include "solvers/linalg/sparse_lu.h"
 
 struct perp_ipc_opts {
-  double dhat, kappa, eps_v, tol, inset;
+  double dhat, eps_v, tol, inset;
   int friction_iterations, max_iter;
 };
 

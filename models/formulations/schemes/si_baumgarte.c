@@ -21,20 +21,16 @@
  * step, but for more contacts than ever. Fails: states that are not finite. */
 #include "models/formulations/schemes/scheme.h"
 
+/* part of the position error that a step corrects; m, penetration that none does: those of Box2D */
+static const double FEEDBACK = 0.2, SLOP = 0.005;
+
 struct si_baumgarte_opts {
   perp_scheme_opts scheme; /* first */
   int iterations;
-  double feedback, slop;
 };
 static const perp_opt si_baumgarte_options[] = {
   PERP_INT(struct si_baumgarte_opts, iterations, 10, 1, 100000, "Number of sweeps over all rows."),
-  PERP_REAL(struct si_baumgarte_opts, feedback, 0.2, 0, 1, 0, "",
-            "Fraction of the position error that the velocity corrects in one step."),
-  PERP_REAL(struct si_baumgarte_opts, slop, 0.005, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "Penetration of a contact that is not corrected."),
-  PERP_SCHEME_OPTIONS,
-  PERP_SCHEME_OPTION_WARM,
-  PERP_OPTIONS_END
+  PERP_SCHEME_OPTIONS, PERP_SCHEME_OPTION_WARM, PERP_OPTIONS_END
 };
 
 typedef struct si_baumgarte {
@@ -44,9 +40,9 @@ typedef struct si_baumgarte {
 
 static double si_baumgarte_feedback(const perp_scheme *scheme, const perp_scheme_row *row, double h)
 {
-  const struct si_baumgarte_opts *opts = &((const si_baumgarte *)scheme)->o;
-  const double C = row->kind == PERP_SCHEME_NORMAL ? fmin(0, row->C + opts->slop) : row->C;
-  return opts->feedback * C / h;
+  (void)scheme;
+  const double C = row->kind == PERP_SCHEME_NORMAL ? fmin(0, row->C + SLOP) : row->C;
+  return FEEDBACK * C / h;
 }
 
 static perp_reason si_baumgarte_step(perp_scheme *scheme, double t, double h)

@@ -27,23 +27,19 @@
 
 #include <string.h>
 
+/* Position passes, part of a penetration that one corrects, m of it that none does: those of Box2D
+ */
+enum { POSITIONS = 4 };
+static const double PART = 0.2, SLOP = 0.005;
+
 struct si_ngs_opts {
   perp_scheme_opts scheme; /* first */
-  int iterations, positions;
-  double part, slop;
+  int iterations;
 };
-static const perp_opt si_ngs_options[] = {
-  PERP_INT(struct si_ngs_opts, iterations, 10, 1, 100000,
-           "Number of velocity sweeps over all rows."),
-  PERP_INT(struct si_ngs_opts, positions, 4, 0, 100000, "Number of position passes over all rows."),
-  PERP_REAL(struct si_ngs_opts, part, 0.2, 0, 1, 0, "",
-            "Fraction of the penetration of a contact that a position pass corrects."),
-  PERP_REAL(struct si_ngs_opts, slop, 0.005, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "Penetration of a contact that is not corrected."),
-  PERP_SCHEME_OPTIONS,
-  PERP_SCHEME_OPTION_WARM,
-  PERP_OPTIONS_END
-};
+static const perp_opt si_ngs_options[] = { PERP_INT(struct si_ngs_opts, iterations, 10, 1, 100000,
+                                                    "Number of velocity sweeps over all rows."),
+                                           PERP_SCHEME_OPTIONS, PERP_SCHEME_OPTION_WARM,
+                                           PERP_OPTIONS_END };
 
 typedef struct si_ngs {
   perp_scheme s; /* first */
@@ -60,7 +56,7 @@ static void si_ngs_pass(si_ngs *ngs)
     const perp_scheme_row *row = &scheme->row[i];
     if (row->kind == PERP_SCHEME_OWN || row->kind == PERP_SCHEME_TANGENT || !(row->A > 0)) continue;
     double C = row->C + perp_scheme_speed(scheme, row, ngs->dq);
-    if (row->kind == PERP_SCHEME_NORMAL) C = ngs->o.part * fmin(0, C + ngs->o.slop);
+    if (row->kind == PERP_SCHEME_NORMAL) C = PART * fmin(0, C + SLOP);
     if (row->kind == PERP_SCHEME_LIMIT) C = fmin(0, C);
     perp_scheme_push(scheme, row, -C / row->A, ngs->dq);
   }
@@ -79,7 +75,7 @@ static perp_reason si_ngs_step(perp_scheme *scheme, double t, double h)
   perp_scheme_sum(scheme);
   perp_scheme_move(scheme, h, scheme->v1);
   perp_scheme_remember(scheme, h, h);
-  for (int i = 0; i < ngs->o.positions && scheme->n > 0; i++) {
+  for (int i = 0; i < POSITIONS && scheme->n > 0; i++) {
     if (!perp_all_finite(scheme->model->nq, scheme->q1)) return PERP_NOT_FINITE;
     perp_scheme_refresh(scheme, t + h, h);
     si_ngs_pass(ngs);

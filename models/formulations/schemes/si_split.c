@@ -26,21 +26,17 @@
 
 #include <string.h>
 
+/* part of the position error that a step corrects; m, penetration that none does: those of Box2D */
+static const double FEEDBACK = 0.2, SLOP = 0.005;
+
 struct si_split_opts {
   perp_scheme_opts scheme; /* first */
   int iterations;
-  double feedback, slop;
 };
 static const perp_opt si_split_options[] = {
   PERP_INT(struct si_split_opts, iterations, 10, 1, 100000,
            "Number of sweeps over all rows, for the velocity and for the correction each."),
-  PERP_REAL(struct si_split_opts, feedback, 0.2, 0, 1, 0, "",
-            "Fraction of the position error that the second velocity corrects in one step."),
-  PERP_REAL(struct si_split_opts, slop, 0.005, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "Penetration of a contact that is not corrected."),
-  PERP_SCHEME_OPTIONS,
-  PERP_SCHEME_OPTION_WARM,
-  PERP_OPTIONS_END
+  PERP_SCHEME_OPTIONS, PERP_SCHEME_OPTION_WARM, PERP_OPTIONS_END
 };
 
 typedef struct si_split {
@@ -50,11 +46,10 @@ typedef struct si_split {
 } si_split;
 
 /* of the pass that corrects */
-static double si_split_feedback(const perp_scheme *scheme, const perp_scheme_row *row, double h)
+static double si_split_feedback(const perp_scheme_row *row, double h)
 {
-  const struct si_split_opts *opts = &((const si_split *)scheme)->o;
-  const double C = row->kind == PERP_SCHEME_NORMAL ? fmin(0, row->C + opts->slop) : row->C;
-  return opts->feedback * C / h;
+  const double C = row->kind == PERP_SCHEME_NORMAL ? fmin(0, row->C + SLOP) : row->C;
+  return FEEDBACK * C / h;
 }
 
 /* u of all rigid rows that are off; their impulses are no part of the step's */
@@ -70,8 +65,7 @@ static void si_split_correct(si_split *split, double h)
       if (row->kind == PERP_SCHEME_OWN || row->kind == PERP_SCHEME_TANGENT || !(row->A > 0))
         continue;
       if (!joint && row->C > 0) continue; /* open: nothing to correct */
-      const double w_u = perp_scheme_speed(scheme, row, split->u) +
-                         si_split_feedback(scheme, row, h);
+      const double w_u = perp_scheme_speed(scheme, row, split->u) + si_split_feedback(row, h);
       double p = row->p - w_u / row->A;
       if (!joint) p = fmax(0, p);
       perp_scheme_push(scheme, row, p - row->p, split->u);

@@ -29,31 +29,20 @@
  * allocation in a step, but for more contacts than ever.  Fails: states that are not finite. */
 #include "models/formulations/schemes/scheme.h"
 
+/* Of contacts and limits, and of joints: Hz and damping ratios; m/s, the largest speed at which
+ * penetration parts bodies; sweeps with rigid rows in a sub-step: as Box2D 3 has them */
+static const double FREQUENCY = 30, RATIO = 10, JOINT_FREQUENCY = 60, JOINT_RATIO = 2, PUSH = 4;
+enum { RELAX = 1 };
+
 struct soft_step_opts {
   perp_scheme_opts scheme; /* first */
-  int substeps, iterations, relax;
-  double frequency, damping_ratio, joint_frequency, joint_damping_ratio, push;
+  int substeps, iterations;
 };
 static const perp_opt soft_step_options[] = {
   PERP_INT(struct soft_step_opts, substeps, 4, 1, 10000, "Number of sub-steps in a step."),
   PERP_INT(struct soft_step_opts, iterations, 1, 1, 10000,
            "Number of sweeps with compliant rows per sub-step."),
-  PERP_INT(struct soft_step_opts, relax, 1, 0, 10000,
-           "Number of sweeps with rigid rows per sub-step, after positions have moved."),
-  PERP_REAL(struct soft_step_opts, frequency, 30, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "Hz",
-            "Natural frequency of compliant contacts and limits."),
-  PERP_REAL(struct soft_step_opts, damping_ratio, 10, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-            "Damping ratio of compliant contacts and limits; 1 is critical."),
-  PERP_REAL(struct soft_step_opts, joint_frequency, 60, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "Hz", "Natural frequency of compliant joints."),
-  PERP_REAL(struct soft_step_opts, joint_damping_ratio, 2, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-            "Damping ratio of compliant joints; 1 is critical."),
-  PERP_REAL(
-      struct soft_step_opts, push, 4, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",
-      "Maximum separation speed that the position correction of contacts and limits produces."),
-  PERP_SCHEME_OPTIONS,
-  PERP_SCHEME_OPTION_WARM,
-  PERP_OPTIONS_END
+  PERP_SCHEME_OPTIONS, PERP_SCHEME_OPTION_WARM, PERP_OPTIONS_END
 };
 
 typedef struct soft_step {
@@ -62,23 +51,21 @@ typedef struct soft_step {
 } soft_step;
 
 /* omega and zeta of a row in a substep h */
-static double soft_step_omega(const soft_step *step, const perp_scheme_row *row, double h,
-                              double *zeta)
+static double soft_step_omega(const perp_scheme_row *row, double h, double *zeta)
 {
   const bool joint = row->kind == PERP_SCHEME_JOINT;
   const bool fixed = row->body[0] < 0 || row->body[1] < 0;
-  const double contact = row->kind == PERP_SCHEME_NORMAL && fixed ? 2 * step->o.frequency
-                                                                  : step->o.frequency;
-  *zeta = joint ? step->o.joint_damping_ratio : step->o.damping_ratio;
-  return 2 * M_PI * fmin(joint ? step->o.joint_frequency : contact, 0.25 / h);
+  const double contact = row->kind == PERP_SCHEME_NORMAL && fixed ? 2 * FREQUENCY : FREQUENCY;
+  *zeta = joint ? JOINT_RATIO : RATIO;
+  return 2 * M_PI * fmin(joint ? JOINT_FREQUENCY : contact, 0.25 / h);
 }
 
 static double soft_step_feedback(const perp_scheme *scheme, const perp_scheme_row *row, double h)
 {
-  const soft_step *step = (const soft_step *)scheme;
+  (void)scheme;
   double zeta;
-  const double omega = soft_step_omega(step, row, h, &zeta), rate = omega / (2 * zeta + h * omega);
-  return row->kind == PERP_SCHEME_JOINT ? rate * row->C : fmax(rate * row->C, -step->o.push);
+  const double omega = soft_step_omega(row, h, &zeta), rate = omega / (2 * zeta + h * omega);
+  return row->kind == PERP_SCHEME_JOINT ? rate * row->C : fmax(rate * row->C, -PUSH);
 }
 
 /* S of the rows that the feedback acts on */
@@ -90,7 +77,7 @@ static void soft_step_soften(soft_step *step, double h)
     double zeta;
     if (row->kind == PERP_SCHEME_OWN || row->kind == PERP_SCHEME_TANGENT) continue;
     if (row->kind != PERP_SCHEME_JOINT && row->C > 0) continue;
-    const double omega = soft_step_omega(step, row, h, &zeta);
+    const double omega = soft_step_omega(row, h, &zeta);
     row->soft += row->A / (h * omega * (2 * zeta + h * omega));
   }
 }
@@ -111,7 +98,7 @@ static perp_reason soft_step_step(perp_scheme *scheme, double t, double whole)
     perp_scheme_move(scheme, h, scheme->v1);
     if (!perp_all_finite(scheme->model->nq, scheme->q1)) return PERP_NOT_FINITE;
     perp_scheme_bias(scheme, h, NULL, false);
-    for (int i = 0; i < step->o.relax; i++) perp_scheme_sweep(scheme, scheme->v1);
+    for (int i = 0; i < RELAX; i++) perp_scheme_sweep(scheme, scheme->v1);
     perp_scheme_sum(scheme);
   }
   perp_scheme_bounce(scheme, scheme->v1);

@@ -27,24 +27,23 @@
 enum { EXTERNAL_ONCE, EXTERNAL_EACH };
 static const char *const externals[] = { "once", "each", NULL };
 
+enum { VELOCITIES = 1 }; /* sweeps at the end, without feedback of positions, as PhysX */
+
 struct tgs_opts {
   perp_scheme_opts scheme; /* first */
-  int positions, velocities, external;
+  int positions, external;
   double bias;
 };
 static const perp_opt tgs_options[] = {
   PERP_INT(struct tgs_opts, positions, 4, 1, 100000,
            "Number of sub-steps, with one sweep each (position iterations of PhysX)."),
-  PERP_INT(struct tgs_opts, velocities, 1, 0, 100000,
-           "Number of sweeps after the last sub-step, without feedback of position errors."),
   PERP_ENUM(struct tgs_opts, external, EXTERNAL_ONCE, externals,
             "External forces. once: those of the whole step before the first sub-step. each: in "
             "every sub-step its part."),
   PERP_REAL(struct tgs_opts, bias, 0, 0, 1, 0, "",
             "Part of a position error that a sub-step corrects; 0.8 at most of an overlap. 0: 0.9 "
             "or 2 / sqrt(positions), whichever is smaller."),
-  PERP_SCHEME_OPTIONS,
-  PERP_OPTIONS_END
+  PERP_SCHEME_OPTIONS, PERP_OPTIONS_END
 };
 
 typedef struct tgs {
@@ -104,7 +103,7 @@ static perp_reason tgs_step(perp_scheme *scheme, double t, double whole)
     tgs_move(scheme, h);
     if (!perp_all_finite(scheme->model->nq, scheme->q1)) return PERP_NOT_FINITE;
   }
-  for (int i = 0; i < opts->velocities; i++) tgs_sweep(scheme, h, NULL);
+  for (int i = 0; i < VELOCITIES; i++) tgs_sweep(scheme, h, NULL);
   perp_scheme_sum(scheme);
   perp_scheme_remember(scheme, whole, whole);
   perp_scheme_counted(scheme);

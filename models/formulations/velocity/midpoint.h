@@ -8,7 +8,7 @@
 #include "models/stepping/stepper.h"
 
 typedef struct perp_midpoint_opts {
-  double threshold, slip, push, residual, budget;
+  double threshold, slip, residual, budget;
   int parts, choice;
 } perp_midpoint_opts;
 

@@ -2,6 +2,9 @@
 /* Contacts of a part of a step: found, remembered, solved for. */
 #include "models/formulations/velocity/midpoint.h"
 
+/* m/s: speed at which the correction of their penetration parts deep contacts */
+static const double PUSH = 0.1;
+
 #include "models/contact/step/belts.h"
 
 #include <stdlib.h>
@@ -191,7 +194,7 @@ static double midpoint_bias(const perp_midpoint *s, const perp_contact *x, doubl
   if (s->problem == PERP_MIDPOINT_IMPACT) return bounces ? x->e * before : 0;
   if (s->problem == PERP_MIDPOINT_REST && bounces && x->gap + h * free <= 0) return x->e * before;
   if (x->gap > s->slop) return x->gap / h;
-  return x->gap < -s->slop ? fmax(x->gap / s->step.grid.h, -s->o.push) : 0;
+  return x->gap < -s->slop ? fmax(x->gap / s->step.grid.h, -PUSH) : 0;
 }
 
 static void midpoint_law(void *user, const perp_contact *x, double h, const double *before,
@@ -263,7 +266,7 @@ static void midpoint_drives(perp_midpoint *s, double h)
                                   .h = h,
                                   .whole = s->step.grid.h,
                                   .threshold = s->o.threshold,
-                                  .push = s->o.push,
+                                  .push = PUSH,
                                   .slop = s->slop,
                                   .near = 2 * midpoint_base(s, h),
                                   .predicted = s->predicted };

@@ -46,15 +46,13 @@ static const char *const projections[] = { "none", "direct", "combined", NULL };
 
 typedef struct opts {
   perp_nonsmooth_opts contact; /* first */
-  double theta, gamma, tol;
+  double theta, tol;
   int iterations, projection;
 } opts;
 static const perp_opt options[] = {
   PERP_REAL(opts, theta, 0.5, 0, 1, PERP_OPEN_MIN, "",
             "Weight of the end of the step in forces and positions. 0.5: order 2 between events. "
             "1: backward Euler."),
-  PERP_REAL(opts, gamma, 0.5, 0, 1, 0, "",
-            "Fraction of the step after which contacts are predicted and reactions act."),
   PERP_ENUM(opts, projection, PROJECTION_NONE, projections,
             "Projection of positions onto joints and gaps. direct: after the step. combined: with "
             "the contacts that it closes, solved again (Acary 2013)."),
@@ -66,6 +64,8 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
+/* Fraction of the step after which contacts are predicted and reactions act; order 2 needs it. */
+static const double GAMMA = 0.5;
 /* of the size of the model: projections end, and gaps are closed */
 static const double PROJECTED = 1e-9;
 enum { PROJECTIONS = 20, SETS = 20 };
@@ -123,7 +123,7 @@ static perp_reason moreau_jean_solve(workspace *w, double t, double h)
 {
   perp_constrained *k = &w->s.k;
   const perp_model *model = k->model;
-  perp_constrained_at(k, t + w->o.gamma * h, w->q_m);
+  perp_constrained_at(k, t + GAMMA * h, w->q_m);
   memcpy(w->u, w->s.v, (size_t)model->nv * sizeof *w->u);
   moreau_jean_end(w, h);
   for (int pass = 1;; pass++) {
@@ -233,9 +233,9 @@ static perp_reason moreau_jean_make_step(perp_stepper *s, double t, double h)
   perp_eval_at(&w->end, model, t, s->q);
   moreau_jean_forces(w, &w->end, t, s->v, NULL, w->f0);
   for (int sets = 0;; sets++) {
-    for (int i = 0; i < model->nv; i++) w->dv[i] = w->o.gamma * h * s->v[i];
+    for (int i = 0; i < model->nv; i++) w->dv[i] = GAMMA * h * s->v[i];
     perp_model_retract(model, s->q, w->dv, w->q_m);
-    perp_constrained_at(k, t + w->o.gamma * h, w->q_m);
+    perp_constrained_at(k, t + GAMMA * h, w->q_m);
     if (sets == 0 && !perp_nonsmooth_find(&w->ns, k, h, s->v, s->v, 0)) return k->reason;
     perp_reason reason = moreau_jean_solve(w, t, h);
     if (reason < 0) return reason;
@@ -281,7 +281,7 @@ static perp_status moreau_jean_post(perp_ctx *ctx, workspace *work, const perp_p
 {
   const perp_model *model = work->s.k.model;
   if (model->n_shapes == 0 || work->o.projection == PROJECTION_NONE) return PERP_OK;
-  const perp_contact_post_setup setup = { .tol = work->o.contact.residual,
+  const perp_contact_post_setup setup = { .tol = PERP_CONTACT_TOL,
                                           .tol_data = PERP_CONTACT_TOL_DATA,
                                           .budget = work->o.contact.budget,
                                           .size = work->ns.size,

@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* of the size of the model: the predicted gap of an active contact, above what rounding leaves of
+ * one that is closed */
+static const double ACTIVE = 1e-9;
+
 void perp_nonsmooth_layout(perp_nonsmooth *ns, perp_arena *arena)
 {
   PERP_DOUBLES(arena, ns->model->n_bodies, &ns->reach);
@@ -18,7 +22,7 @@ perp_status perp_nonsmooth_open(perp_ctx *ctx, perp_nonsmooth *ns, const perp_pa
   const perp_model *model = ns->model;
   ns->size = model->size > 0 ? model->size : 1;
   if (model->n_shapes == 0) return PERP_OK;
-  const perp_contact_setup setup = { .tol = ns->o.residual,
+  const perp_contact_setup setup = { .tol = PERP_CONTACT_TOL,
                                      .tol_data = PERP_CONTACT_TOL_DATA,
                                      .budget = ns->o.budget,
                                      .choice = ns->o.choice };
@@ -83,7 +87,7 @@ bool perp_nonsmooth_find(perp_nonsmooth *ns, perp_constrained *k, double h, cons
 {
   const perp_model *model = ns->model;
   if (ns->collision == NULL) return true;
-  const double start = perp_constrained_clock(k), closed = ns->o.activation * ns->size;
+  const double start = perp_constrained_clock(k), closed = ACTIVE * ns->size;
   const double g = fabs(perp_model_gravity_at(model, k->e->t));
   const double margin = closed + h * perp_closing_speed(model, v, ns->reach) + h * h * g;
   if (!isfinite(margin)) {

@@ -17,7 +17,7 @@
 #include "models/stepping/stepper.h"
 
 typedef struct perp_nonsmooth_opts {
-  double threshold, slip, activation, residual, budget;
+  double threshold, slip, budget;
   int choice;
 } perp_nonsmooth_opts;
 /* The rows of a struct with a member `contact` of this type, first. */
@@ -26,10 +26,6 @@ typedef struct perp_nonsmooth_opts {
             "Approach speed above which restitution is applied."),                                 \
       PERP_REAL(perp_nonsmooth_opts, slip, 1e-5, 0, HUGE_VAL, 0, "m/s",                            \
                 "Sliding speed at the start of a step above which a contact uses mu_dynamic."),    \
-      PERP_REAL(perp_nonsmooth_opts, activation, 1e-9, 0, 1, 0, "",                                \
-                "Largest predicted gap of an active contact, relative to the size of the model."), \
-      PERP_REAL(perp_nonsmooth_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",                      \
-                "Largest scaled residual of an accepted contact solution."),                       \
       PERP_REAL(perp_nonsmooth_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),  \
       PERP_CHOICE_OPTION(perp_nonsmooth_opts, choice)
 

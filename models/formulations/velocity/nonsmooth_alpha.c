@@ -8,12 +8,11 @@
  *      q1 = q0 [+] (h v0 + (1/2 - beta) h^2 a0 + beta h^2 a1 + h/2 w),
  *      J(q1) v1 + C_t = 0,      0 <= lambda_n  perp  n . J_c (v1 + e v0) >= 0   where g(q_p) <= 0.
  *
- * Gaps are predicted at q_p, the free motion after the part `predict` of the step: 1, as in the
- * paper, sees a contact before it is closed, 1/2 as Moreau and Jean do.  The directions J' and J_c'
- * of reactions are those in the middle of the step; reactions = end has them at its end, as the
- * paper: the velocity of the start is then projected onto the tangent of the end, which takes the
- * part (h |v| / length)^2 of the energy from what turns about a joint in a step, an error of order
- * 1.
+ * Gaps are predicted at q_p, the free motion after the whole step, as in the paper.  The
+ * directions J' and J_c' of reactions are those in the middle of the step; reactions = end has them
+ * at its end, as the paper: the velocity of the start is then projected onto the tangent of the
+ * end, which takes the part (h |v| / length)^2 of the energy from what turns about a joint in a
+ * step, an error of order 1.
  *
  * rho is the spectral radius at infinity of Chung and Hulbert 1993: alpha_m = (2 rho - 1) / (rho +
  * 1), alpha_f = rho / (rho + 1), gamma = 1/2 + alpha_f - alpha_m, beta = (gamma + 1/2)^2 / 4.
@@ -36,15 +35,12 @@ static const char *const reactions[] = { "middle", "end", NULL };
 
 typedef struct opts {
   perp_nonsmooth_opts contact; /* first */
-  double rho, predict, tol;
+  double rho, tol;
   int iterations, reactions;
 } opts;
 static const perp_opt options[] = {
   PERP_REAL(opts, rho, 0.9, 0, 1, 0, "",
             "Spectral radius at infinite frequency; 1 is no numerical dissipation."),
-  PERP_REAL(opts, predict, 1, 0, 1, 0, "",
-            "Fraction of the step after which gaps are predicted. 1: as in the paper. 0.5: as in "
-            "Moreau's and Jean's scheme."),
   PERP_ENUM(opts, reactions, REACTIONS_MIDDLE, reactions,
             "Place of the directions of reactions. middle: of the step, order 2 with joints. end: "
             "order 1, as in the paper."),
@@ -130,8 +126,8 @@ static perp_reason nonsmooth_alpha_make_step(perp_stepper *s, double t, double h
   for (int i = 0; i < model->nv; i++) w->dv[i] = part * (s->v[i] + part / 2 * w->a[i]);
   perp_model_retract(model, s->q, w->dv, w->q_p);
   perp_constrained_at(k, t + part, w->q_p);
-  for (int i = 0; i < model->nv; i++) w->u[i] = s->v[i] + w->o.predict * h / 2 * w->a[i];
-  if (!perp_nonsmooth_find(&w->ns, k, h, s->v, w->u, w->o.predict * h - part)) return k->reason;
+  for (int i = 0; i < model->nv; i++) w->u[i] = s->v[i] + h / 2 * w->a[i];
+  if (!perp_nonsmooth_find(&w->ns, k, h, s->v, w->u, h - part)) return k->reason;
   memcpy(w->u, s->v, size);
   memcpy(w->smooth, s->v, size);
   memcpy(w->a1, w->a, size);

@@ -67,9 +67,6 @@ static const perp_opt options[] = {
   PERP_REAL(perp_midpoint_opts, slip, 1e-5, 0, HUGE_VAL, 0, "m/s",
             "Sliding speed above which a new contact uses mu_dynamic. Existing contacts use it if "
             "they slid in the previous step."),
-  PERP_REAL(
-      perp_midpoint_opts, push, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",
-      "Maximum separation speed of deep contacts, due to the correction of their penetration."),
   PERP_REAL(perp_midpoint_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",
             "Largest scaled residual of an accepted solution."),
   PERP_REAL(perp_midpoint_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),

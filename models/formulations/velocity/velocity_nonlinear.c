@@ -38,21 +38,16 @@
 #include <string.h>
 
 typedef struct opts {
-  double tol, residual, budget;
+  double budget;
   int iterations, choice;
 } opts;
 static const perp_opt options[] = {
-  PERP_REAL(opts, tol, 1e-12, 0, HUGE_VAL, PERP_OPEN_MIN, "",
-            "Tolerance of the iteration: last change of the positions at the end of the step, and "
-            "largest |C| there, relative to the size of the model."),
   PERP_INT(opts, iterations, 50, 1, 1000, "Largest number of linearizations of a step."),
-  PERP_REAL(opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",
-            "Largest scaled residual of an accepted contact solution."),
   PERP_REAL(opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),
-  PERP_CHOICE_OPTION(opts, choice),
-  PERP_OPTIONS_END
+  PERP_CHOICE_OPTION(opts, choice), PERP_OPTIONS_END
 };
 
+static const double TOL = 1e-12;     /* of the size: the last change, and |C|, of a step */
 static const double SLIP = 1e-5;     /* m/s: what slides faster has mu_dynamic */
 static const double ROUNDING = 1e-9; /* of the size: passes that gain nothing below it are done */
 
@@ -240,7 +235,7 @@ static perp_reason velocity_nonlinear_make_step(perp_stepper *stepper, double t,
     system->drift = perp_worst(model->m, system->e->C);
     const double d = moved > system->drift ? moved : system->drift;
     if (!isfinite(moved) || !isfinite(system->drift)) return PERP_NOT_FINITE;
-    if (d <= work->o.tol * size || (d < ROUNDING * size && d > last / 2)) break;
+    if (d <= TOL * size || (d < ROUNDING * size && d > last / 2)) break;
     if (pass >= work->o.iterations) return PERP_MAX_ITER;
     last = d;
     stepper->grid.count.iterations++;
@@ -275,7 +270,7 @@ static perp_status velocity_nonlinear_open(perp_ctx *ctx, workspace *work, const
 {
   const perp_model *model = work->s.k.model;
   if (model->n_shapes == 0) return PERP_OK;
-  const perp_contact_setup setup = { .tol = work->o.residual,
+  const perp_contact_setup setup = { .tol = PERP_CONTACT_TOL,
                                      .tol_data = PERP_CONTACT_TOL_DATA,
                                      .budget = work->o.budget,
                                      .choice = work->o.choice };
