@@ -49,6 +49,43 @@ static void through(const char *formulation, const char *scene, double h, double
   perp_scene_destroy(&s);
 }
 
+/* iterations = 1: no Newton iteration ends with the first correction of a fast motion. */
+static void limited(const char *formulation)
+{
+  char text[64];
+  perp_scene s = run_open(&ctx, "pendulum");
+  snprintf(text, sizeof text, "%s:iterations=1", formulation);
+  const perp_reason one = run_fresh(&ctx, s.model, (run_parts){ text }, 0.05, 0.5, NULL, NULL),
+                    many = run_fresh(&ctx, s.model, (run_parts){ formulation }, 0.05, 0.5, NULL,
+                                     NULL);
+  ok(one == PERP_MAX_ITER && many > 0, "%s: %s; without the limit %s", text, perp_reason_name(one),
+     perp_reason_name(many));
+  perp_scene_destroy(&s);
+}
+
+/* Bayo and Ledesma 1996: positions are those of index 3 either way; what is not projected is the
+ * velocity, whose error along the constraints falls with the step. */
+static void mass_orthogonal(void)
+{
+  double rate[2][2];
+  for (int off = 0; off < 2; off++)
+    for (int half = 0; half < 2; half++) {
+      static const double zero[16];
+      double q[MOST], v[MOST], Cdot[16];
+      perp_scene s = run_open(&ctx, "pendulum");
+      run_fresh(&ctx, s.model,
+                (run_parts){ off ? "augmented-lagrangian:project=false" : "augmented-lagrangian" },
+                half ? 0.01 : 0.02, 0.5, q, v);
+      if (perp_model_m(s.model) > 16) bail("many rows");
+      perp_model_rate(s.model, 0.5, q, v, Cdot);
+      rate[off][half] = apart(perp_model_m(s.model), Cdot, zero);
+      perp_scene_destroy(&s);
+    }
+  below(fmax(rate[0][0], rate[0][1]), 1e-12, "augmented-lagrangian: |J v| projected");
+  ok(rate[1][0] > 1e-6 && rate[1][1] < 0.5 * rate[1][0],
+     "augmented-lagrangian:project=false: |J v| %.2g, %.2g", rate[1][0], rate[1][1]);
+}
+
 /* A planar four-bar linkage whose crank turns around and whose rocker does not: ground 2 m, crank
  * 0.5 m, coupler 1.9 m, rocker 1.2 m, uniform rods of 1 kg/m; the crank starts along the ground at
  * `rate` rad/s. */
@@ -508,6 +545,10 @@ int main(void)
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
+  limited("impulse");
+  limited("augmented-lagrangian");
+  limited("esdirk");
+  mass_orthogonal();
   through("ggl", "flyball", 1e-4, 0.3, 2e-6);
   through("ggl", "flyball", 1e-2, 1, 2e-2);
   through("ggl", "four-bar", 1e-3, 5, 1e-5);

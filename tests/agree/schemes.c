@@ -130,6 +130,24 @@ static void orders(int k)
        "%s: chain: order one: %.2g, %.2g, %.2g m", schemes[k], off[0], off[1], off[2]);
 }
 
+/* The option `iterations`: more sweeps come nearer to what the sweeps converge to. */
+static void iterations(const char *scheme)
+{
+  static const int sweeps[] = { 2, 8, 32, 4000 };
+  double v[4][6 * 4], q[7 * 4], off[3] = { 0 };
+  perp_scene s = run_open(&ctx, "chain:links=4,dim=3");
+  for (int i = 0; i < 4; i++) {
+    char text[64];
+    snprintf(text, sizeof text, "%s:iterations=%d", scheme, sweeps[i]);
+    run_fresh(&ctx, s.model, (run_parts){ text }, 4e-3, 0.04, q, v[i]);
+  }
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 6 * 4; k++) off[i] = fmax(off[i], fabs(v[i][k] - v[3][k]));
+  ok(off[1] < 0.5 * off[0] && off[2] < 0.5 * off[1] && off[0] > 1e-6,
+     "%s: 2, 8, 32 sweeps are %.2g, %.2g, %.2g m/s off", scheme, off[0], off[1], off[2]);
+  perp_scene_destroy(&s);
+}
+
 /* ---- momentum ---- */
 
 /* Two jointed bodies collide with a third where nothing else acts: impulses come in pairs. */
@@ -285,12 +303,14 @@ static void feedback(void)
 
 /* Todorov 2014: a ball at rest on a plane, whose reference pulls it back as gravity pulls it in: A
  * = 1 / m and f = m g, so that k(r) |r| = R f = g (1 - d) / d.  Solved by bisection here. */
-static double resting_depth(double timeconst, double dmin, double dmax, double width)
+static double resting_depth(double timeconst, double dmin, double dmax, double width, double mid,
+                            double power)
 {
   double lo = 0, hi = 1;
   for (int i = 0; i < 200; i++) {
     const double r = 0.5 * (lo + hi), x = fmin(r / width, 1);
-    const double y = x <= 0.5 ? 2 * x * x : 1 - 2 * (1 - x) * (1 - x);
+    const double y = x <= mid ? mid * pow(x / mid, power)
+                              : 1 - (1 - mid) * pow((1 - x) / (1 - mid), power);
     const double d = dmin + y * (dmax - dmin), k = d / (dmax * dmax * timeconst * timeconst);
     if (k * r < 9.81 * (1 - d) / d)
       lo = r;
@@ -303,12 +323,14 @@ static double resting_depth(double timeconst, double dmin, double dmax, double w
 static void impedance(void)
 {
   static const struct {
-    double timeconst, dmin, dmax, width, mass, h;
-  } cases[] = { { 0.02, 0.9, 0.95, 0.001, 1, 4e-3 },
-                { 0.02, 0.9, 0.95, 0.001, 50, 1e-3 },
-                { 0.05, 0.5, 0.99, 0.02, 3, 4e-3 } };
-  for (int i = 0; i < 3; i++) {
-    char name[128];
+    double timeconst, dmin, dmax, width, mass, h, mid, power;
+  } cases[] = { { 0.02, 0.9, 0.95, 0.001, 1, 4e-3, 0.5, 2 },
+                { 0.02, 0.9, 0.95, 0.001, 50, 1e-3, 0.5, 2 },
+                { 0.05, 0.5, 0.99, 0.02, 3, 4e-3, 0.5, 2 },
+                { 0.05, 0.5, 0.99, 0.02, 3, 4e-3, 0.3, 2 },
+                { 0.05, 0.5, 0.99, 0.02, 3, 4e-3, 0.5, 3.5 } };
+  for (int i = 0; i < 5; i++) {
+    char name[160];
     double q[7], v[6];
     perp_model *model = run_model(&ctx, 3);
     perp_shape_def ground = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD },
@@ -318,12 +340,15 @@ static void impedance(void)
     run_shape(&ctx, model, ground);
     run_shape(&ctx, model, ball);
     run_finish(&ctx, model);
-    snprintf(name, sizeof name, "soft-constraints:timeconst=%g,dmin=%g,dmax=%g,width=%g",
-             cases[i].timeconst, cases[i].dmin, cases[i].dmax, cases[i].width);
+    snprintf(name, sizeof name,
+             "soft-constraints:timeconst=%g,dmin=%g,dmax=%g,width=%g,midpoint=%g,power=%g",
+             cases[i].timeconst, cases[i].dmin, cases[i].dmax, cases[i].width, cases[i].mid,
+             cases[i].power);
     run_fresh(&ctx, model, (run_parts){ name, "", "", "" }, cases[i].h, 3, q, v);
     near(0.1 - q[2],
-         resting_depth(cases[i].timeconst, cases[i].dmin, cases[i].dmax, cases[i].width), 1e-9,
-         1e-6, "%s: %g kg rest as deep as their impedance says", name, cases[i].mass);
+         resting_depth(cases[i].timeconst, cases[i].dmin, cases[i].dmax, cases[i].width,
+                       cases[i].mid, cases[i].power),
+         1e-9, 1e-6, "%s: %g kg rest as deep as their impedance says", name, cases[i].mass);
     perp_model_destroy(model);
   }
 }
@@ -447,6 +472,9 @@ int main(void)
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
+  static const char *const sweeping[] = { "si-baumgarte", "si-split", "si-ngs", "soft-step",
+                                          "avbd" };
+  for (size_t k = 0; k < sizeof sweeping / sizeof *sweeping; k++) iterations(sweeping[k]);
   for (int k = 0; k < SCHEMES; k++) {
     closed_forms(k);
     orders(k);

@@ -467,6 +467,25 @@ static void test_limit(void)
     }
 }
 
+/* Soft rows leave the part S / (4 / m + S) of a box on four corners in each pass, S = softness / m.
+ */
+static void test_split_passes(void)
+{
+  static const double softness = 0.5;
+  for (int passes = 1; passes < 5; passes++) {
+    char stab[64];
+    double v;
+    perp_model *model = stack(1, depth);
+    snprintf(stab, sizeof stab, "split:softness=%g,passes=%d", softness, passes);
+    perp_sim *sim = run_start(
+        &ctx, model, (run_parts){ .formulation = "velocity", .stab = stab, .lcp = "dantzig" }, h);
+    near(bottom(sim, &v), -depth * pow(softness / (4 + softness), passes), 1e-9, 0,
+         "%s: what is left of an overlap", stab);
+    perp_sim_destroy(sim);
+    perp_model_destroy(model);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -482,5 +501,6 @@ int main(void)
   test_bound();
   test_sweeps();
   test_limit();
+  test_split_passes();
   return tap_done();
 }

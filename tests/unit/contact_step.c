@@ -154,6 +154,59 @@ static void test_two_coefficients(void)
   perp_model_destroy(model);
 }
 
+/* A cube that slides at 0.1 m/s when its contact begins: by mu up to the speed `slip`, by
+ * mu_dynamic above it. */
+static void test_slip(void)
+{
+  static const char *const formulations[] = {
+    "velocity",     "velocity-midpoint", "reduced", "moreau-jean", "nonsmooth-alpha",
+    "si-baumgarte", "si-split",          "si-ngs",  "soft-step",   "avbd"
+  };
+  static const double step = 1e-3;
+  for (size_t i = 0; i < sizeof formulations / sizeof *formulations; i++)
+    for (int slow = 0; slow < 2; slow++) {
+      const bool steps = i < 5; /* the others make sweeps of their own */
+      char text[64];
+      snprintf(text, sizeof text, "%s:slip=%g", formulations[i], slow ? 0.2 : 0.05);
+      perp_model *model = incline(0, 0, 0.5, 0.3);
+      perp_sim *sim = run_start(&ctx, model,
+                                steps ? (run_parts){ text, .lcp = "dantzig", .contact = "box" }
+                                      : (run_parts){ text },
+                                step);
+      double q[7], v[6] = { 0.1 };
+      memcpy(q, perp_model_q0(model), sizeof q);
+      if (perp_sim_restart(&ctx, sim, 0, q, v) != PERP_OK) bail("%s", ctx.msg);
+      near((0.1 - after(sim, 1)[0]) / (g * step), slow ? 0.5 : 0.3, 0, 0.015, "%s: friction", text);
+      perp_sim_destroy(sim);
+      perp_model_destroy(model);
+    }
+}
+
+/* Less work than a sweep on one contact takes leaves its problem unsolved, and it is counted so. */
+static void test_budget(void)
+{
+  static const char *const options[] = { "velocity:budget",           "velocity-midpoint:budget",
+                                         "velocity-nonlinear:budget", "reduced:budget",
+                                         "moreau-jean:budget",        "nonsmooth-alpha:budget",
+                                         "impulse:contact.budget" };
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+    for (int little = 0; little < 2; little++) {
+      char text[64];
+      snprintf(text, sizeof text, "%s=%g", options[i], little ? 1e-9 : 1);
+      perp_model *model = incline(deg(30), 0, 0.3, 0.3);
+      perp_sim *sim = run_start(&ctx, model, (run_parts){ text, .lcp = "pgs", .contact = "box" },
+                                h);
+      perp_step_info info;
+      for (int k = 0; k < 4; k++)
+        if (perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK) bail("%s", ctx.msg);
+      const perp_contact_count *count = perp_sim_contacts(sim);
+      ok(count->problems > 0 && (count->failures > 0) == (little == 1), "%s: %d of %d unsolved",
+         text, (int)count->failures, (int)count->problems);
+      perp_sim_destroy(sim);
+      perp_model_destroy(model);
+    }
+}
+
 static perp_model *ball(double z, double vz, double e)
 {
   perp_model *model = run_model(&ctx, 3);
@@ -163,6 +216,33 @@ static perp_model *ball(double z, double vz, double e)
   ground(model, 0.5, 0.5, e);
   shape(model, 0, PERP_SHAPE_SPHERE, 0.1, 0.5, 0.5);
   return run_finish(&ctx, model);
+}
+
+/* Two more levels and a scheme of positions: a ball at 1 m/s rebounds above the threshold. */
+static void test_thresholds(void)
+{
+  static const struct {
+    const char *formulation, *threshold;
+    run_parts parts;
+  } of[] = {
+    { "acceleration", "threshold", { .ode = "rk4", .lcp = "dantzig" } },
+    { "impulse", "contact.threshold", { .lcp = "dantzig" } },
+    { "xpbd", "threshold", { 0 } },
+  };
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+    for (int above = 0; above < 2; above++) {
+      char text[64];
+      run_parts parts = of[i].parts;
+      snprintf(text, sizeof text, "%s:%s=%g", of[i].formulation, of[i].threshold,
+               above ? 0.9 : 1.1);
+      parts.formulation = text;
+      perp_model *model = ball(0.105, -1, 0.5);
+      perp_model_gravity(model, 0);
+      perp_sim *sim = run_start(&ctx, model, parts, 1e-3);
+      near(after(sim, 10)[2], above ? 0.5 : 0, 1e-9, 0, "%s: a ball at 1 m/s", text);
+      perp_sim_destroy(sim);
+      perp_model_destroy(model);
+    }
 }
 
 static void test_ball(void)
@@ -476,6 +556,9 @@ int main(void)
   test_anisotropy();
   test_two_coefficients();
   test_threshold();
+  test_thresholds();
+  test_slip();
+  test_budget();
   test_impact_laws();
   test_rolling();
   test_plane();

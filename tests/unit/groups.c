@@ -91,6 +91,27 @@ static void meeting(int n, double room)
   perp_model_destroy(model);
 }
 
+/* The distance of hulls below which they meet; a millionth of a ball more is rounding. */
+static void margin(void)
+{
+  for (int near_enough = 0; near_enough < 2; near_enough++) {
+    perp_model *model = run_model(&ctx, 3);
+    perp_swept_bounds *hulls;
+    int root[2];
+    for (int i = 0; i < 2; i++) ball(model, i, 0, 0, 0);
+    run_finish(&ctx, model);
+    if (perp_swept_bounds_create(&ctx, model, near_enough ? 0.11 : 0.09, &hulls) != PERP_OK)
+      bail("%s", ctx.msg);
+    for (int i = 0; i < 2; i++)
+      perp_swept_bounds_begin(hulls, i, (double[7]){ i * (2 * RADIUS + 0.1), 0, 0, 1 });
+    perp_swept_bounds_components(hulls, root);
+    ok((root[0] == root[1]) == (near_enough == 1), "hulls at 0.1 m %s with a margin of %g m",
+       near_enough ? "meet" : "do not meet", near_enough ? 0.11 : 0.09);
+    perp_swept_bounds_destroy(hulls);
+    perp_model_destroy(model);
+  }
+}
+
 /* ---- the model of some bodies ---- */
 
 static void subsets(void)
@@ -575,6 +596,7 @@ int main(void)
     bail("%s", ctx.msg);
   meeting(16, 0.8);
   meeting(40, 1.2);
+  margin();
   subsets();
   merging();
   bystander();

@@ -555,6 +555,33 @@ static void units(void)
   }
 }
 
+/* v' = 6 t: a step of Newmark's method from rest has the positions 6 beta h^3, of which h^3 is
+ * right (beta = 1/6, linear acceleration). */
+static perp_ode_answer ramp(void *user, double t, double h, const double *q, const double *v,
+                            bool intermediate, double *qdot, double *a)
+{
+  (void)user, (void)h, (void)q, (void)intermediate;
+  qdot[0] = v[0];
+  a[0] = 6 * t;
+  return PERP_ODE_OK;
+}
+
+static void newmark(void)
+{
+  static const char *const methods[] = { "lie-newmark", "lie-newmark:beta=0",
+                                         "lie-newmark:beta=0.16666666666666666" };
+  static const double beta[] = { 0.25, 0, 1.0 / 6 }, zero = 0;
+  const perp_ode_sys sys = { .nq = 1, .nv = 1, .deriv = ramp };
+  for (int i = 0; i < 3; i++) {
+    perp_ode *ode = start(methods[i], &sys, 0.5, &zero, &zero);
+    perp_ode_step(&ctx, ode, HUGE_VAL, NULL);
+    const double *q = perp_ode_q(ode), *v = perp_ode_v(ode);
+    near(q[0], 6 * beta[i] * 0.125, 0, 1e-14, "%s: position after a step", methods[i]);
+    near(v[0], 0.75, 0, 1e-14, "%s: velocity", methods[i]);
+    perp_ode_destroy(ode);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -568,5 +595,6 @@ int main(void)
   honest_failures();
   adapts();
   units();
+  newmark();
   return tap_done();
 }
