@@ -28,7 +28,7 @@
 #include <string.h>
 
 /* Coordinates are chosen anew where a dependent one moves so much faster than an independent one,
- * relative to the last choice: half of a digit is lost then. */
+ * relative to the last choice: a third of a digit is lost then. */
 static const double WORSE = 2;
 
 enum { CORRECTIONS = 50 };

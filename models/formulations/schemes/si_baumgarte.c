@@ -21,7 +21,8 @@
  * step, but for more contacts than ever. Fails: states that are not finite. */
 #include "models/formulations/schemes/scheme.h"
 
-/* part of the position error that a step corrects; m, penetration that none does: those of Box2D */
+/* part of the position error that a step corrects; m, penetration that none does: those of solver2d
+ */
 static const double FEEDBACK = 0.2, SLOP = 0.005;
 
 struct si_baumgarte_opts {

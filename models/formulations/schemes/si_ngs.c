@@ -21,14 +21,14 @@
  * leave; where they converge none.  Energy: corrections are work that nobody did.  Penetration:
  * the slop, what passes leave.  Friction as of si-baumgarte.
  *
- * Cost: rows (iterations + positions + 2), 1 + positions evaluations, one collision detection.  No
+ * Cost: rows (iterations + POSITIONS + 2), 1 + POSITIONS evaluations, one collision detection.  No
  * allocation in a step, but for more contacts than ever.  Fails: states that are not finite. */
 #include "models/formulations/schemes/scheme.h"
 
 #include <string.h>
 
-/* Position passes, part of a penetration that one corrects, m of it that none does: those of Box2D
- */
+/* Position passes; part of a penetration that one corrects and m of it that none does, those of
+ * solver2d */
 enum { POSITIONS = 4 };
 static const double PART = 0.2, SLOP = 0.005;
 

@@ -26,7 +26,8 @@
 
 #include <string.h>
 
-/* part of the position error that a step corrects; m, penetration that none does: those of Box2D */
+/* part of the position error that a step corrects; m, penetration that none does: those of solver2d
+ */
 static const double FEEDBACK = 0.2, SLOP = 0.005;
 
 struct si_split_opts {

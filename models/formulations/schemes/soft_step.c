@@ -4,12 +4,12 @@
  * A step is cut into `substeps` of h, with the contacts of its start.  Each one: forces, guesses,
  * one sweep (`iterations`) with soft rows,
  *
- *      J v + S p + max(rate C, -push) = 0
+ *      J v + S p + max(rate C, -PUSH) = 0
  *
  *      S = A / c,   c = h omega (2 zeta + h omega),   rate = omega / (2 zeta + h omega)
  *
- * positions move with that velocity, and one sweep (`relax`) with rigid rows and no feedback, J v
- * = 0, takes out of the velocity what only served positions.  omega = 2 pi frequency, zeta the
+ * positions move with that velocity, and one sweep with rigid rows and no feedback, J v
+ * = 0, takes out of the velocity what only served positions.  omega = 2 pi FREQUENCY, zeta the
  * damping ratio: in a sweep such a row changes by -m c / (1 + c) (J v + rate C) - p / (1 + c), m =
  * 1 / A, the mass scale and impulse scale of the engines.  No frequency is above a quarter of 1 /
  * h; contacts with what does not move have twice the frequency.  What is open may close, C / h.
@@ -30,7 +30,7 @@
 #include "models/formulations/schemes/scheme.h"
 
 /* Of contacts and limits, and of joints: Hz and damping ratios; m/s, the largest speed at which
- * penetration parts bodies; sweeps with rigid rows in a sub-step: as Box2D 3 has them */
+ * penetration parts bodies; sweeps with rigid rows in a sub-step: as solver2d has them */
 static const double FREQUENCY = 30, RATIO = 10, JOINT_FREQUENCY = 60, JOINT_RATIO = 2, PUSH = 4;
 enum { RELAX = 1 };
 
