@@ -23,9 +23,6 @@ static const perp_opt bullet_options[] = {
             "Fraction of the error of contacts that is corrected in a step (erp2)."),
   PERP_REAL(perp_engine_bullet_opts, cfm, 0, 0, 1, 0, "",
             "Compliance of all constraints (globalCfm)."),
-  PERP_REAL(perp_engine_bullet_opts, margin, 0.04, 0, 1, 0, "m",
-            "Rounding radius within boxes and cylinders, at most a tenth of their smallest half "
-            "width. Cones and polytopes use 0, as their margin would lie outside."),
   PERP_BOOL(perp_engine_bullet_opts, split, true,
             "Correction of contacts deeper than 4 cm by separate impulses, which do not change the "
             "velocities."),

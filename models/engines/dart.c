@@ -17,8 +17,6 @@ static const perp_opt dart_options[] = {
             "dart: spheres, boxes and half-spaces."),
   PERP_REAL(perp_engine_dart_opts, erp, 0.01, 0, 1, 0, "",
             "Fraction of a penetration that is corrected in a step."),
-  PERP_REAL(perp_engine_dart_opts, cfm, 1e-5, 1e-9, 1, 0, "",
-            "Compliance of contacts, relative to the diagonal of the problem."),
   PERP_OPTIONS_END
 };
 

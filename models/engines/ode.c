@@ -21,8 +21,6 @@ static const perp_opt ode_options[] = {
   PERP_REAL(
       perp_engine_ode_opts, cfm, 1e-10, 0, 1, 0, "",
       "Compliance of all constraints in m/(s N), which is added to the diagonal of the problem."),
-  PERP_INT(perp_engine_ode_opts, contacts, 8, 1, 64,
-           "Largest number of contact points of a pair of shapes."),
   PERP_OPTIONS_END
 };
 

@@ -7,7 +7,7 @@
 
 typedef struct perp_engine_ode_opts {
   int solver; /* 0 quick, 1 step */
-  int iterations, contacts;
+  int iterations;
   double erp, cfm, over_relaxation;
 } perp_engine_ode_opts;
 
@@ -15,7 +15,7 @@ typedef struct perp_engine_bullet_opts {
   int bodies; /* 0 maximal, 1 featherstone */
   int solver; /* 0 sequential, 1 nncg, 2 dantzig */
   int iterations;
-  double erp, erp_contact, cfm, margin;
+  double erp, erp_contact, cfm;
   bool split, warm, gyroscopic;
   int directions; /* 0: that of the world of Bullet */
   double rebound_speed;
@@ -25,7 +25,7 @@ typedef struct perp_engine_dart_opts {
   int solver;   /* 0 dantzig, 1 pgs */
   int detector; /* 0 fcl, 1 primitive, 2 dart */
   int iterations;
-  double erp, cfm;
+  double erp;
 } perp_engine_dart_opts;
 
 typedef struct perp_engine_mujoco_opts {
@@ -48,14 +48,12 @@ typedef struct perp_engine_chipmunk_opts {
 } perp_engine_chipmunk_opts;
 
 typedef struct perp_engine_simbody_opts {
-  int integrator;  /* 0 rk-merson, 1 rk3, 2 rk2, 3 verlet, 4 semi-explicit-euler2, 5
-                      semi-explicit-euler */
-  double accuracy; /* 0: steps of h */
-  double constraint_tolerance;
+  int integrator;        /* 0 rk-merson, 1 rk3, 2 rk2, 3 verlet, 4 semi-explicit-euler2, 5
+                            semi-explicit-euler */
+  double accuracy;       /* 0: steps of h */
   int boxes, resolution; /* 0 brick, 1 mesh */
   double stiffness, dissipation, thickness, transition;
-  double stop_stiffness, stop_dissipation;
-  int most; /* steps within one */
+  double stop_stiffness;
 } perp_engine_simbody_opts;
 
 #endif

@@ -18,8 +18,6 @@ static const perp_opt simbody_options[] = {
   PERP_REAL(
       perp_engine_simbody_opts, accuracy, 1e-3, 0, 1, 0, "",
       "Accuracy of the error control, with internal steps of at most h. 0: fixed steps of h."),
-  PERP_REAL(perp_engine_simbody_opts, constraint_tolerance, 1e-4, 0, 1, PERP_OPEN_MIN, "",
-            "Error of loops and quaternions above which the state is projected."),
   PERP_ENUM(perp_engine_simbody_opts, boxes, 0, simbody_boxes,
             "Contact model of boxes. brick: springs at the corners, against half-spaces only. "
             "mesh: triangles with an elastic foundation, against all shapes but ellipsoids."),
@@ -37,10 +35,6 @@ static const perp_opt simbody_options[] = {
             "m/s", "Sliding speed above which friction has its full value (transition velocity)."),
   PERP_REAL(perp_engine_simbody_opts, stop_stiffness, 1e5, 0, HUGE_VAL,
             PERP_OPEN_MIN | PERP_OPEN_MAX, "N/m or N m", "Stiffness of joint limits."),
-  PERP_REAL(perp_engine_simbody_opts, stop_dissipation, 1, 0, HUGE_VAL, PERP_OPEN_MAX, "s/m or s",
-            "Dissipation of joint limits."),
-  PERP_INT(perp_engine_simbody_opts, most, 100000, 1, 1000000000,
-           "Largest number of internal steps of the integrator in one step h."),
   PERP_OPTIONS_END
 };
 

@@ -15,6 +15,8 @@
 
 namespace {
 
+/* m: rounding radius within boxes and cylinders, Bullet's own (CONVEX_DISTANCE_MARGIN) */
+const btScalar MARGIN = 0.04;
 enum { SEQUENTIAL, NNCG, DANTZIG };
 const char *const solver_name[] = { "sequential", "nncg", "dantzig" };
 
@@ -54,7 +56,7 @@ bool pair_meets(btManifoldPoint &point, const btCollisionObjectWrapper *a, int, 
 /* ---- shapes ------------------------------------------------------------------------------------ */
 
 /* A shape in its own frame but for a shift along x; NULL: the adapter does not know it. */
-btCollisionShape *shape_make(const bullet_world &s, const perp_shape_def &d, double *shift)
+btCollisionShape *shape_make(const perp_shape_def &d, double *shift)
 {
   btConvexInternalShape *shape = nullptr;
   double least = d.radius;
@@ -87,7 +89,7 @@ btCollisionShape *shape_make(const bullet_world &s, const perp_shape_def &d, dou
   default:
     return nullptr;
   }
-  shape->setMargin(std::min(s.o.margin, 0.1 * least));
+  shape->setMargin(std::min(MARGIN, 0.1 * least));
   return shape;
 }
 
@@ -107,7 +109,7 @@ btCollisionShape *shape_body(bullet_world &s, int b)
     const perp_engine_shape &shape = s.w->shape[i];
     if (shape.def->body != b) continue;
     double shift = 0;
-    part.push_back(shape_keep(s, shape_make(s, *shape.def, &shift), i));
+    part.push_back(shape_keep(s, shape_make(*shape.def, &shift), i));
     const btTransform own(bullet_turn(shape.quat), bullet_vector(shape.x));
     place.push_back(btTransform(s.principal(b).inverse()) * own *
                     btTransform(btQuaternion::getIdentity(), btVector3(shift, 0, 0)));
@@ -132,7 +134,7 @@ void shape_world(bullet_world &s, int i)
     T.setIdentity();
   } else {
     double shift = 0;
-    made = shape_make(s, *shape.def, &shift);
+    made = shape_make(*shape.def, &shift);
     T = T * btTransform(btQuaternion::getIdentity(), btVector3(shift, 0, 0));
   }
   shape_keep(s, made, i);

@@ -36,6 +36,8 @@
 
 namespace {
 
+constexpr double CFM = 1e-5; /* of contacts, over the diagonal of the problem: that of DART */
+
 using Eigen::Isometry3d, Eigen::Matrix3d, Eigen::Quaterniond, Eigen::Vector3d;
 using namespace dart;
 
@@ -427,7 +429,7 @@ void solver_make(dart_world &s)
       std::shared_ptr<void>(), &s);
   s.world->setConstraintSolver(std::move(solver));
   constraint::ContactConstraint::setErrorReductionParameter(s.o.erp);
-  constraint::ContactConstraint::setConstraintForceMixing(s.o.cfm);
+  constraint::ContactConstraint::setConstraintForceMixing(CFM);
 }
 
 perp_status dart_create(perp_ctx *ctx, const perp_engine_world *w, const void *opts, void **at)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POINTS_MAX = 64 };
+enum { POINTS_MAX = 8 }; /* of a pair of shapes, which two boxes need on a face */
 
 typedef struct point {
   int a, b;
@@ -258,7 +258,7 @@ static void ode_near(void *user, dGeomID a, dGeomID b)
   const int i = (int)(uintptr_t)dGeomGetData(a), k = (int)(uintptr_t)dGeomGetData(b);
   dContactGeom geom[POINTS_MAX];
   if (!world->w->touches(world->w, i, k)) return;
-  const int n = dCollide(a, b, world->o.contacts, geom, sizeof *geom);
+  const int n = dCollide(a, b, POINTS_MAX, geom, sizeof *geom);
   if (world->points + n > world->cap) {
     const int cap = 2 * (world->points + n);
     point *more = realloc(world->point, (size_t)cap * sizeof *more);

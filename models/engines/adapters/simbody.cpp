@@ -16,6 +16,11 @@ namespace {
 
 using namespace SimTK;
 
+/* Of limits, s/m; error of loops and quaternions above which a state is projected; internal steps
+ * in one of h. */
+constexpr double STOP_DISSIPATION = 1, CONSTRAINT_TOLERANCE = 1e-4;
+constexpr int STEPS_MOST = 100000;
+
 struct simbody_world {
   const perp_engine_world *w;
   perp_engine_simbody_opts o;
@@ -222,7 +227,7 @@ perp_status drives_add(perp_ctx *ctx, simbody_world &s, int b)
     if (d.max_force > 0) Motion::Steady(s.body[b], d.velocity);
     if (limited)
       Force::MobilityLinearStop(s.forces, s.body[b], MobilizerQIndex(0), s.o.stop_stiffness,
-                                s.o.stop_dissipation, d.lower, d.upper);
+                                STOP_DISSIPATION, d.lower, d.upper);
   }
   return PERP_OK;
 }
@@ -361,9 +366,9 @@ void integrator_make(simbody_world &s)
   } else {
     i.setFixedStepSize(s.w->h);
   }
-  i.setConstraintTolerance(s.o.constraint_tolerance);
+  i.setConstraintTolerance(CONSTRAINT_TOLERANCE);
   i.setAllowInterpolation(false); /* a step ends where perp's does */
-  i.setInternalStepLimit(s.o.most);
+  i.setInternalStepLimit(STEPS_MOST);
 }
 
 perp_status simbody_create(perp_ctx *ctx, const perp_engine_world *w, const void *opts, void **at)
@@ -471,7 +476,7 @@ void simbody_resolved(void *at, char *text, size_t size)
                 "stop_dissipation=%g",
                 i.getMethodName(), step, i.getConstraintToleranceInUse(),
                 s.o.boxes == 0 ? "brick" : "mesh", s.o.stiffness, s.o.dissipation, s.o.thickness,
-                s.contacts.getTransitionVelocity(), s.o.stop_stiffness, s.o.stop_dissipation);
+                s.contacts.getTransitionVelocity(), s.o.stop_stiffness, STOP_DISSIPATION);
 }
 
 const perp_engine_calls calls =
