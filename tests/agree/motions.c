@@ -70,6 +70,15 @@ static perp_model *swing(int dim, pendulum p)
 static void exact(pendulum p, double t_end, long double y[2])
 {
   enum { STEPS = 40000 };
+  static struct {
+    pendulum p;
+    double t_end;
+    long double y[2];
+  } last; /* most methods are compared at the same time */
+  if (memcmp(&last.p, &p, sizeof p) == 0 && last.t_end == t_end) {
+    memcpy(y, last.y, sizeof last.y);
+    return;
+  }
   const long double h = (long double)t_end / STEPS;
   y[0] = p.phi, y[1] = p.rate;
   for (int n = 0; n < STEPS; n++) {
@@ -82,6 +91,9 @@ static void exact(pendulum p, double t_end, long double y[2])
     }
     for (int i = 0; i < 2; i++) y[i] += h / 6 * (k[0][i] + 2 * k[1][i] + 2 * k[2][i] + k[3][i]);
   }
+  last.p = p;
+  last.t_end = t_end;
+  memcpy(last.y, y, sizeof last.y);
 }
 
 /* phi of a state, and its rate */
