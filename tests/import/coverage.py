@@ -6,6 +6,7 @@ says what is lost (of the attribute, or of its element as a whole); or it is in 
 
   coverage.py PERP SOURCE"""
 import concurrent.futures
+import functools
 import os
 import re
 import subprocess
@@ -220,6 +221,7 @@ def used():
     return pairs
 
 
+@functools.lru_cache(maxsize=None)  # many attributes are compared with the same model
 def imported(text):
     """(scene without comments, messages), None where it was refused."""
     with tempfile.TemporaryDirectory() as folder:
