@@ -34,7 +34,7 @@ static void compare(const char *file, const char *twin, const char *key)
                                key != NULL ? "--key" : "", key != NULL ? key : "");
   if (!ok(run(command) == 0, "%s is imported", file)) complain();
   json_t *j = json_of("simulate motion.yaml --formulation acceleration --ode rk4 --stab none --h "
-                      "0.25ms --t-end 0.5s --json",
+                      "1ms --t-end 0.5s --json",
                       0);
   const json_t *q = json_object_get(json_object_get(j, "final"), "q");
   mjModel *m = mj_loadXML(path_of(twin != NULL ? twin : file), NULL, message, sizeof message);
@@ -77,7 +77,7 @@ static void tied(void)
     complain();
   json_t *j = json_of(
       "simulate tied.yaml:grip=0.6 --formulation acceleration --ode rk4 --stab none "
-      "--h 0.25ms --t-end 0.5s --json",
+      "--h 1ms --t-end 0.5s --json",
       0);
   const json_t *q = json_object_get(json_object_get(j, "final"), "q");
   const double m = 4 * 0.3 + 0.5, G = -1.8, u = 0.6, t = 0.5, k = G * G * (2 * 24 + 7),
