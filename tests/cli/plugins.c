@@ -368,7 +368,7 @@ static void test_bad(const char *folder)
              "grid: { lcp: [dantzig, bad-segv, bad-loop, bad-memory, bad-nan, pgs, lemke] }\n"
              "accept: { targets: [1e-8] }\n"
              "measure: { repeats: 2 }\n"
-             "limits: { timeout: 3 s, memory: 256 MiB }\n");
+             "limits: { timeout: 1 s, memory: 256 MiB }\n");
   char *words = perp_xprintf("run bad.yaml --plugin %s/bad.so -o bad -q -j 2%s", folder,
                              SANITIZED ? " --skip 'lcp == \"bad-memory\"'" : "");
   int status = run(words);
@@ -377,7 +377,7 @@ static void test_bad(const char *folder)
   char *csv = perp_read_file("bad/derived/cells.csv", NULL);
   ok(row(csv, "bad-segv", ",crash,", "signal 11 (Segmentation fault)"),
      "a crash: one row, its signal");
-  ok(row(csv, "bad-loop", ",timeout,", "killed at the time limit of 3 s"),
+  ok(row(csv, "bad-loop", ",timeout,", "killed at the time limit of 1 s"),
      "an endless loop: one row, the time limit");
   if (SANITIZED)
     skip("no memory limit under a sanitizer", "endless allocation: one row, the memory limit");
@@ -456,7 +456,7 @@ static void test_engines(const char *folder)
              "schema: perp-study/1\n"
              "t_end: 50 ms\n"
              "h: 10 ms\n"
-             "limits: { timeout: 2 s }\n"
+             "limits: { timeout: 1 s }\n"
              "grid:\n"
              "  scene: [free-body, \"chain:links=2\"]\n"
              "  engine: [perp, fall, fall-segv, fall-loop, fall-ends, fall-nan, fall-fails]\n"
@@ -474,7 +474,7 @@ static void test_engines(const char *folder)
     tap_note("%.3000s\n", out);
   char *csv = perp_read_file("engines/derived/cells.csv", NULL);
   ok(row(csv, "fall-segv", ",crash,", "signal 11 (Segmentation fault)"), "an engine that crashes");
-  ok(row(csv, "fall-loop", ",timeout,", "killed at the time limit of 2 s"), "one that hangs");
+  ok(row(csv, "fall-loop", ",timeout,", "killed at the time limit of 1 s"), "one that hangs");
   ok(row(csv, "fall-ends", ",crash,", ""), "one that ends the program");
   ok(row(csv, "fall-nan", ",diverged,", "returned a state of body 0 that is not finite"),
      "one that answers NaN");

@@ -249,7 +249,7 @@ with tempfile.TemporaryDirectory() as folder:
         write(f'    {line}\n')
         began = time.time()
         status, out, err = perp('run', 'study.yaml', '--plugin', './mine.py', '-o', f'm{i}', '--no-report', '-q',
-                                *(['--timeout', '2s'] if expected == 'timeout' else []))
+                                *(['--timeout', '0.4s'] if expected == 'timeout' else []))
         rows = {r['lcp']: r for r in cells(f'm{i}')}
         ok(rows['mine']['status'] == expected and says in rows['mine']['cause'] and rows['dantzig']['status'] == 'ok',
            f'a cell that {what}: {expected}; the other is ok', status, out, err, rows)
@@ -281,7 +281,7 @@ with tempfile.TemporaryDirectory() as folder:
     refused(DIRECT, "a lcp 'lemke' exists already", 'a name that exists', HEAD.replace('"mine"', '"lemke"'))
     refused(DIRECT, 'outside of its range', 'a default outside of its range', HEAD.replace('"omega", 1.5', '"omega", 2.5'))
     refused(DIRECT, 'lower-case letters', 'a name that is none', HEAD.replace('"mine"', '"Mine"'))
-    refused('', 'takes too long to load', 'never ends', 'while True: pass\n')
+    refused('', 'takes too long to load', 'never ends', 'import time; time.sleep(60)\n')
     write(DIRECT)
     os.environ['PERP_PYTHON'], mine = 'no-such-python', os.environ.get('PERP_PYTHON', 'python3')
     status, out, err = perp('list', 'lcp', '--plugin', './mine.py')
