@@ -15,7 +15,7 @@ static const char study[] =
     "  ode: [rk4, midpoint, euler]\n"
     "  stab: [none, \"baumgarte:alpha=[20, 40]\"]\n"
     "exclude: [{ where: 'ode == euler and stab.alpha == 40', reason: enough }]\n"
-    "measure: { repeats: 4 }\n"
+    "measure: { repeats: 2 }\n"
     "metrics: { primary: err.q.max, record: [err.q.max, drift.pos.max, steps] }\n";
 
 /* ---- journals rewritten: the same run, with something changed in it ---- */
@@ -454,7 +454,7 @@ static void test_export(void)
   says("export whole --to jsonl", "\"metrics\": {");
   json_t *j = json_loadb(out, strcspn(out, "\n"), 0, NULL);
   ok(lines(out) == 24 &&
-         json_array_size(json_object_get(json_object_get(j, "time"), "time.step_us")) == 4 &&
+         json_array_size(json_object_get(json_object_get(j, "time"), "time.step_us")) == 2 &&
          json_number_value(json_object_get(json_object_get(j, "parameters"), "h")) == 0.004,
      "jsonl: one cell a line, numbers as numbers, all rounds");
   json_decref(j);

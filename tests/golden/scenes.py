@@ -27,7 +27,7 @@ ERRORS = ('err.q.max', 'err.v.max', 'err.tip.max', 'err.place.max', 'err.turn.ma
           'drift.pos.max', 'pen.max', 'energy.gain.rel', 'energy.rel.max', 'momentum.lin.max', 'momentum.ang.max')
 SLOW = {'falling'}  # minutes
 # where seconds are enough for the errors of a default: --t-end
-SHORT = {'flyball': '3s', 'gears': '0.3s', 'pyramid': '0.7s', 'tree': '0.3s', 'wall': '0.6s'}
+SHORT = {'flyball': '3s', 'gears': '0.3s', 'pulled-brick': '0.5s', 'pyramid': '0.7s', 'tree': '0.3s', 'wall': '0.6s'}
 
 
 def scenes():
