@@ -70,6 +70,13 @@ char *perp_read_plain(const char *path, size_t *size)
   return files_read(path, true, MOST_FILE, size);
 }
 
+char *perp_real_path(const char *path)
+{
+  char *whole = realpath(path, NULL);
+  if (whole == NULL && errno == ENOMEM) perp_memory_out();
+  return whole;
+}
+
 /* ---- writing ---- */
 
 static uint64_t files_random(void)

@@ -16,6 +16,8 @@ char *perp_read_bounded(const char *path, double most, size_t *size);
 char *perp_read_input(const char *path, size_t *size, const char **why);
 /* The same, and not through a link. */
 char *perp_read_plain(const char *path, size_t *size);
+/* realpath(path, NULL), but never NULL for want of memory. */
+char *perp_real_path(const char *path);
 
 /* A file being written.  It has no name until it is closed (O_TMPFILE), so that a killed writer
  * leaves nothing behind; on file systems without such files a name beside its own that nobody can

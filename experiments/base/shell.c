@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/base/shell.h"
 
+#include "experiments/base/files.h"
 #include "experiments/base/messages.h"
 
 #include <errno.h>
@@ -99,7 +100,7 @@ perp_status perp_process_run(perp_ctx *ctx, const perp_process *process, int *st
 void perp_show_page(const char *path)
 {
   /* a name that begins with '-' or looks like an address is a file all the same */
-  char *whole = realpath(path, NULL);
+  char *whole = perp_real_path(path);
   const char *const argv[] = { "xdg-open", whole != NULL ? whole : path, NULL };
   pid_t pid;
   int status = 0;

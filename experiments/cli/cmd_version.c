@@ -29,7 +29,7 @@ static int cmd_version(perp_ctx *ctx, const perp_args *args)
     char *slash = strrchr(exe, '/');
     if (slash != NULL) *slash = '\0';
     char *beside = perp_xprintf("%s/../include/perp", exe);
-    char *whole = realpath(beside, NULL);
+    char *whole = perp_real_path(beside);
     if (whole != NULL)
       printf("-I%s\n", whole);
     else if (perp_exists(PERP_HEADERS_SOURCE "/experiments/plugins/perp.h"))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/cli/next.h"
 
+#include "experiments/base/files.h"
 #include "experiments/base/shell.h"
 #include "experiments/cli/command.h"
 #include "experiments/web/web.h"
@@ -30,7 +31,7 @@ static void next_program(perp_text *out)
 {
   const char *home = getenv("PERP_HOME");
   char *launcher = home != NULL ? perp_xprintf("%s/perp", home) : NULL;
-  char *here = realpath(".", NULL), *there = home != NULL ? realpath(home, NULL) : NULL;
+  char *here = perp_real_path("."), *there = home != NULL ? perp_real_path(home) : NULL;
   char *program = perp_program_path();
   if (next_in_path("perp"))
     perp_text_add(out, "perp");

@@ -41,7 +41,7 @@ void perp_import_free(perp_import *import)
 
 static void import_add_file(perp_import *import, const char *path)
 {
-  char *whole = realpath(path, NULL);
+  char *whole = perp_real_path(path);
   for (int file = 0; whole != NULL && file < import->n_files; file++)
     if (strcmp(import->file[file], whole) == 0) {
       free(whole);

@@ -32,7 +32,7 @@ const char *perp_robot_folder(perp_robot *robot, const char *path)
 
 static const char *search_real(perp_robot *robot, const char *path)
 {
-  char *whole = realpath(path, NULL);
+  char *whole = perp_real_path(path);
   const char *kept = whole != NULL ? perp_pool_strdup(&robot->pool, whole) : NULL;
   free(whole);
   return kept;
@@ -254,7 +254,7 @@ bool perp_package_path_set(const char *list, char **bad)
     struct stat st;
     n = strcspn(list, ":");
     if (n == 0) continue;
-    char *dir = perp_xprintf("%.*s", (int)n, list), *real = realpath(dir, NULL);
+    char *dir = perp_xprintf("%.*s", (int)n, list), *real = perp_real_path(dir);
     if (real == NULL || stat(real, &st) != 0 || !S_ISDIR(st.st_mode)) {
       free(real);
       perp_text_free(&whole);

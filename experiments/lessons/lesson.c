@@ -229,7 +229,7 @@ static void read_exercise(struct reader *reader, const perp_node *map,
 static const perp_node *study_of(perp_lesson *lesson, const perp_node *study)
 {
   const perp_node *root = study, *why = NULL, *problems = perp_tree_get(study, "problems");
-  char *folder = realpath(lesson->folder, NULL);
+  char *folder = perp_real_path(lesson->folder);
   const struct {
     const char *path;
     const char *text;
@@ -366,7 +366,7 @@ perp_status perp_lesson_read(perp_ctx *ctx, const char *folder, perp_diag *diag,
   while (length > 1 && folder[length - 1] == '/') length--;
   lesson->folder = perp_pool_strndup(&lesson->pool, folder, length);
   lesson->file = perp_pool_printf(&lesson->pool, "%s/lesson.yaml", lesson->folder);
-  char *whole = realpath(folder, NULL), *bytes = perp_read_file(lesson->file, &size);
+  char *whole = perp_real_path(folder), *bytes = perp_read_file(lesson->file, &size);
   if (bytes == NULL || whole == NULL) {
     const perp_status status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", lesson->file,
                                          perp_input_why(errno));

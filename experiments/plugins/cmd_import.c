@@ -17,7 +17,7 @@ static void import_place_motion(perp_import *figure, const char *from, const cha
   char *base = perp_base_name(from, ""), *name = perp_xprintf("file: \"%s\"", base);
   char *slash = perp_xprintf("%.*s.",
                              strrchr(to, '/') != NULL ? (int)(strrchr(to, '/') + 1 - to) : 0, to);
-  char *folder = realpath(slash, NULL);
+  char *folder = perp_real_path(slash);
   const char *at = strstr(figure->scene, name);
   const char *end = figure->n_files > 0 ? strrchr(figure->file[0], '/') : NULL;
   const size_t length = end != NULL ? (size_t)(end - figure->file[0]) : 0;

@@ -287,7 +287,7 @@ static perp_status make_known(perp_ctx *ctx, const perp_outside *content)
 static perp_status load_file(perp_ctx *ctx, const char *path, bool named, bool by_hand)
 {
   size_t size = 0;
-  char *whole = realpath(path, NULL);
+  char *whole = perp_real_path(path);
   char *bytes = whole != NULL ? perp_read_file(whole, &size) : NULL;
   const perp_outside *content = NULL;
   perp_status status = PERP_OK;
@@ -329,7 +329,7 @@ perp_status perp_plugin_load(perp_ctx *ctx, const char *path, bool named)
 static perp_status look_at(perp_ctx *ctx, const char *path, char **whole, uint64_t *hash)
 {
   size_t size = 0;
-  *whole = realpath(path, NULL);
+  *whole = perp_real_path(path);
   char *bytes = *whole != NULL ? perp_read_file(*whole, &size) : NULL;
   if (bytes != NULL) {
     *hash = perp_hash64(bytes, size, 0);

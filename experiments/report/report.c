@@ -12,7 +12,7 @@
 /* How a page in the folder `from` refers to the folder `to`; a text of the caller. */
 static char *report_relative(const char *from, const char *to)
 {
-  char *a = realpath(from, NULL), *b = realpath(to, NULL);
+  char *a = perp_real_path(from), *b = perp_real_path(to);
   perp_text text = { 0 };
   if (a == NULL || b == NULL) {
     perp_text_add(&text, "%s", to);

@@ -245,7 +245,7 @@ static void tex_figures(perp_page *page, FILE *out)
 static void tex_example(perp_page *page, FILE *out)
 {
   int row;
-  char *figs = realpath(page->figs, NULL);
+  char *figs = perp_real_path(page->figs);
   const struct {
     const char *name;
     bool there;

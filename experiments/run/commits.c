@@ -112,7 +112,7 @@ perp_status perp_commits_run(perp_ctx *ctx, const perp_args *args, const char *s
   *commits = (perp_commits){ .folder = perp_temp_folder(ctx) };
   if (commits->folder == NULL) return PERP_ERR_IO;
   commits->root = perp_xstrdup(home != NULL && home[0] != '\0' ? home : PERP_HEADERS_SOURCE);
-  char *file = realpath(study, NULL);
+  char *file = perp_real_path(study);
   if (file == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", study, perp_input_why(errno));
   perp_status status = perp_make_dirs(ctx, out);
   for (int side = 0; side < 2 && status == PERP_OK; side++) {

@@ -119,7 +119,7 @@ static char *program_plugin(const char *hash, const perp_named *named)
   const perp_plugin_file *file;
   for (int plugin = 0; plugin < named->n_plugins; plugin++) {
     program_hex(file_hash(named->plugin[plugin]), text);
-    if (strcmp(text, hash) == 0) return realpath(named->plugin[plugin], NULL);
+    if (strcmp(text, hash) == 0) return perp_real_path(named->plugin[plugin]);
   }
   for (int i = 0; (file = perp_plugin_file_at(i)) != NULL; i++) {
     program_hex(file_hash(file->path), text);
@@ -132,7 +132,7 @@ static perp_status program_find(perp_ctx *ctx, const perp_results *results, cons
                                 perp_program *program)
 {
   char text[17];
-  program->path = realpath(named->program, NULL);
+  program->path = perp_real_path(named->program);
   if (program->path == NULL || access(program->path, X_OK) != 0)
     return PERP_FAIL(ctx, PERP_ERR_IO, "cannot run %s: %s", named->program, strerror(errno));
   program_hex(file_hash(program->path), text);

@@ -63,7 +63,7 @@ static bool read_table(struct reading *reading, const perp_node *map)
   const char *path = read_beside(reading, name), *why;
   size_t size;
   char *bytes = perp_read_input(path, &size, &why),
-       *whole = bytes != NULL ? realpath(path, NULL) : NULL;
+       *whole = bytes != NULL ? perp_real_path(path) : NULL;
   if (bytes == NULL)
     perp_diag_error(reading->diag, name, 0, "the path must be relative to the file that names it",
                     "cannot read %s: %s", path, why);
@@ -205,7 +205,7 @@ static bool read_again(struct reading *reading, const char *path, const char *sh
 static perp_node *read_one(struct reading *reading, const char *shown, const char *text,
                            size_t size, const perp_node *at)
 {
-  char *bytes = NULL, *whole = text == NULL ? realpath(shown, NULL) : NULL;
+  char *bytes = NULL, *whole = text == NULL ? perp_real_path(shown) : NULL;
   const char *why = NULL;
   perp_node *root = NULL;
   if (reading->depth == DEEPEST || reading->file->n_parts == MOST_FILES)
@@ -214,8 +214,6 @@ static perp_node *read_one(struct reading *reading, const char *shown, const cha
                         ? "the includes are nested deeper than %d files"
                         : "the scene has more than %d files, which is the limit",
                     reading->depth == DEEPEST ? DEEPEST : MOST_FILES);
-  else if (text == NULL && whole == NULL && errno == ENOMEM)
-    perp_memory_out();
   else if (text == NULL && (whole == NULL || (bytes = perp_read_input(whole, &size, &why)) == NULL))
     perp_diag_error(reading->diag, at, 0,
                     at != NULL ? "the path must be relative to the file that names it" : NULL,

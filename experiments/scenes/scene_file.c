@@ -442,7 +442,7 @@ static perp_status scene_file_copy(perp_ctx *ctx, const char *from, const char *
  * forgotten. */
 static void scene_file_forget(const char *folder)
 {
-  char *whole = realpath(folder, NULL);
+  char *whole = perp_real_path(folder);
   const size_t n = whole != NULL ? strlen(whole) : 0;
   for (struct known **at = &known; n > 0 && *at != NULL;) {
     struct known *k = *at;
@@ -501,7 +501,7 @@ perp_status perp_scene_files_keep(perp_ctx *ctx, const char *dir, const char *st
   if (known == NULL) return PERP_OK;
   int why;
   char *folder = scene_file_folder(study, &why);
-  char *whole = realpath(folder[0] != '\0' ? folder : "/", NULL), *target = NULL;
+  char *whole = perp_real_path(folder[0] != '\0' ? folder : "/"), *target = NULL;
   const int why_not = errno;
   char *base = perp_xprintf("%s/", whole != NULL ? whole : "");
   size_t n = strlen(base);

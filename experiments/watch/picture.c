@@ -71,7 +71,7 @@ static perp_status picture_take(perp_ctx *ctx, perp_pool *pool, const char *page
                                 const char *folder, const perp_picture *picture)
 {
   const char *browser = picture_browser(pool);
-  char *whole = realpath(page, NULL);
+  char *whole = perp_real_path(page);
   perp_text address = { 0 };
   if (browser == NULL || whole == NULL) {
     free(whole);

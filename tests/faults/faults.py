@@ -220,7 +220,7 @@ def main():
                 for what, text in found:
                     total[what] = total.get(what, 0) + 1
                     key = (what, re.sub(r'\[0x\w+\]|0x\w+', '', text)[:400], kind)
-                    if a.list and key not in seen:
+                    if (a.list or not what.startswith('crash of')) and key not in seen:
                         seen.add(key)
                         print('# %s: %s %d %s: %s: %s' % (' '.join(v[0][:3]), kind, n, path, what, text.replace('\n', '\n#    ')))
             own = {k: x for k, x in total.items() if not k.startswith('crash of')}

@@ -71,9 +71,9 @@ char *perp_base_name(const char *path, const char *suffix)
 }
 
 /* of includes, which a page has none of */
-char *realpath(const char *path, char *resolved)
+char *perp_real_path(const char *path)
 {
-  (void)path, (void)resolved;
+  (void)path;
   return NULL;
 }
 
