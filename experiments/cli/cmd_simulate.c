@@ -272,7 +272,7 @@ static int run_apart(perp_ctx *ctx, perp_request *request, double timeout, const
 static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
 {
   perp_cli_request given;
-  int64_t rounds = 1;
+  int64_t rounds = PERP_ROUNDS_NEEDED;
   int status = perp_command_request(ctx, args, &given);
   if (status < 0) status = perp_option_int(ctx, args, "rounds", 0, 1000, &rounds);
   if (status >= 0) return status;
@@ -305,7 +305,9 @@ static const perp_flag simulate_flags[] = {
   PERP_REQUEST_FLAGS,
   { "sample", 0, "TIME",
     "Time between comparisons with the reference solution, and between rows of the series." },
-  { "rounds", 0, "N", "Number of timed runs without metrics (default: 1)." },
+  { "rounds", 0, "N",
+    "Number of further runs for the clock, without metrics. Default: 1, and 0 where the "
+    "measured run takes more than 1 s, in steps of more than 100 us." },
   { "series", 0, "FILE", "Write the time series as CSV to FILE; - is standard output." },
   { "forces", 0, NULL,
     "Record reaction forces and torques of joints, forces of motors, servos, limits and contacts: "

@@ -65,13 +65,15 @@ typedef struct perp_request {
   const perp_watch *watch;   /* NULL: nobody */
   const perp_minder *minder; /* NULL: nobody */
   /* further runs without metrics, for the clock, each shown to be the march of the first one, or
-   * PERP_ERR_INTERNAL; 0 = the clock is read around each step of the first */
+   * PERP_ERR_INTERNAL; 0 = the clock is read around each step of the first;
+   * PERP_ROUNDS_NEEDED = one, or none where the first has taken long enough for the clock */
   int timing_rounds;
   /* without rounds: the parts of a step, and each step by itself; else steps that are short beside
    * a reading of the clock are timed by one further run, all together */
   bool timing_detail;
 } perp_request;
 
+enum { PERP_ROUNDS_NEEDED = -1 };
 enum { PERP_METRICS_MAX = 128, PERP_NAME_MAX = 48, PERP_HEADER_MAX = 112, PERP_SPEC_MAX = 512 };
 
 typedef struct perp_metric_value {

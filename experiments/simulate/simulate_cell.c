@@ -19,6 +19,10 @@ static const double keep_every = 0.05;
 enum { SAMPLES_FIXED = 200, SAMPLES_ADAPTIVE = 100 };
 /* a step is short for the clock when the first ones take less than so many readings of it */
 enum { FIRST = 8, SHORT = 10 };
+/* s: a run of so much, in steps of so much each, is not made again for the clock: metrics between
+ * its steps do not change its times by much. */
+#define LONG    1.0
+#define LASTING 100e-6
 
 typedef perp_cell_run run;
 
@@ -229,7 +233,7 @@ static perp_status measure_run(perp_ctx *ctx, run *job)
   const perp_request *request = job->request;
   const perp_watch *watch = request->watch;
   perp_result *result = job->result;
-  bool clocked = request->timing_rounds <= 0;
+  bool clocked = job->rounds <= 0;
   double t, t_last = 0, cost = clocked ? perp_cell_clock_cost() : 0;
   const double *q, *v;
   perp_step_info info = { 0 };
@@ -426,6 +430,7 @@ static perp_status simulate(perp_ctx *ctx, run *job)
   simulate_note(job);
   if (job->sim != NULL) perp_sim_resolved(job->sim, result->resolved, sizeof result->resolved);
   result->reason = PERP_EXACT;
+  job->rounds = request->timing_rounds;
   if (request->forces.wanted) {
     if (job->sim == NULL)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
@@ -447,8 +452,13 @@ static perp_status simulate(perp_ctx *ctx, run *job)
   job->cpu0 = perp_clock_thread();
   PERP_TRY(measure_run(ctx, job));
   result->time.wall_s = perp_clock_wall() - job->wall0;
-  if (request->timing_rounds > 0)
-    result->time.cpu_s = perp_clock_thread() - job->cpu0; /* for now */
+  if (job->rounds == PERP_ROUNDS_NEEDED) {
+    const bool long_enough = result->time.cpu_s >= LONG &&
+                             result->time.cpu_s >= LASTING * (double)job->steps;
+    job->rounds = long_enough ? 0 : 1;
+    if (!long_enough) perp_cell_clear(&job->batch);
+  }
+  if (job->rounds > 0) result->time.cpu_s = perp_clock_thread() - job->cpu0; /* for now */
   PERP_TRY(final_state(ctx, job));
   perp_warn_constraints(ctx, job);
   PERP_TRY(perp_warn_servos(ctx, job));

@@ -255,7 +255,7 @@ static perp_spread clock_us(perp_spread spread)
 /* Of the steps whose time is cpu_s, us; rounds that none finished have no such steps. */
 static double clock_mean(const perp_cell_run *run, bool whole)
 {
-  const bool rounds = run->request->timing_rounds > 0;
+  const bool rounds = run->rounds > 0;
   const int64_t steps = rounds || run->brief ? run->steps : run->batch.total;
   if (steps == 0 || (rounds && !(whole && run->batch.total > 0))) return (double)NAN;
   return 1e6 * run->result->time.cpu_s / (double)steps;
@@ -263,7 +263,7 @@ static double clock_mean(const perp_cell_run *run, bool whole)
 
 perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *run)
 {
-  const int rounds = run->request->timing_rounds;
+  const int rounds = run->rounds;
   perp_result *result = run->result;
   const bool whole = result->reason > 0 && result->cut == PERP_CUT_NONE;
   if (rounds > 0 && whole && run->steps > 0) {

@@ -42,6 +42,7 @@ typedef struct perp_cell_run {
    * last run */
   perp_cell_list alone;
   perp_cell_list work; /* of the contact solvers in each step */
+  int rounds; /* for the clock: request->timing_rounds, once pass 1 has shown what is needed */
   bool brief; /* the steps are too short for a clock around each: pass 1 has read it for the first
                  ones only */
   double cpu0, wall0; /* when pass 1 began */
