@@ -131,9 +131,9 @@ static perp_status open_slots(perp_ctx *ctx, struct ws *work)
     PERP_TRY(auto_add(ctx, work, desc->name));
   }
   /* settings that only the lists ask for */
-  static const char *const settings[] = { "cone-newton:warm=0", "cone-newton:warm=0,min_iter=1",
-                                          "cone-newton:warm=10", "cone-newton:warm=20",
-                                          "dantzig:start=bpp" };
+  static const char *const settings[] = { "cone-newton:warm=0",   "cone-newton:warm=0,min_iter=1",
+                                          "cone-newton:warm=10",  "cone-newton:warm=20",
+                                          "cone-newton:warm=200", "dantzig:start=bpp" };
   for (size_t i = 0; i < sizeof settings / sizeof *settings && work->n_chain == 0; i++)
     PERP_TRY(auto_add(ctx, work, settings[i]));
   return PERP_OK;

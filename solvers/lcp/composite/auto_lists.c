@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { ONE = 5, FEW = 24, FEW_SPARSE = 60, SMALL = 96, SPARSE_SHARE = 4, TINY = 8 };
+enum { ONE = 5, FEW = 24, FEW_SPARSE = 60, SMALL = 96, MANY = 1000, SPARSE_SHARE = 4, TINY = 8 };
 
 /* Do all contacts with cones that have to be stopped have the same to be stopped, and the same mu?
  */
@@ -273,6 +273,21 @@ static const perp_auto_stage factored_cones[STAGES] = { { "cone-newton:warm=0,mi
                                                         { "staggered", 800, 0, 0, 0 },
                                                         { "nncg", 1000, 0, 0, 0 },
                                                         { NULL, 0, 0, 0, 0 } };
+/* Of so many rows, a guess does not spare Newton's method its search; half of the problems of a
+ * heap are solved by gradients within a Newton step for each ten contacts. */
+static const perp_auto_stage many_cones[STAGES] = { { "apgd", 1500, 0, 0, 0 },
+                                                    { "cone-newton:warm=10", 4000, 0, 0, 0.0001 },
+                                                    { "cone-newton:warm=0", 3000, 0, 0, 0.0001 },
+                                                    { "cone-newton:warm=200", 3000, 0, 0, 0.0001 },
+                                                    { "cone-newton", 2500, 0, 0, 0.0001 },
+                                                    { "prox", 3000, 0, 0, 0 },
+                                                    { "cone-newton", 6000, 0, 0, 0 },
+                                                    { "aclm", 4000, 0, 0, 0 },
+                                                    { "apgd", 6000, 0, 0, 0 },
+                                                    { "block-gs", 6000, 0, 0, 0 },
+                                                    { "staggered", 800, 0, 0, 0 },
+                                                    { "nncg", 1000, 0, 0, 0 },
+                                                    { NULL, 0, 0, 0, 0 } };
 /* A mostly zeros: a sparse factorization costs few of its products */
 static const perp_auto_stage sparse_cones[STAGES] = { { "prox", 400, 0, 0, 0 },
                                                       { "apgd", 1200, 0, 0, 0 },
@@ -300,6 +315,7 @@ const perp_auto_stage *perp_auto_choose(const perp_auto_structure *structure, bo
       *first = first_cones[structure->n < 16 ? 0 : structure->n < 40 ? 1 : 2];
       return cold_cones;
     }
+    if (factored && structure->n > MANY) return many_cones;
     return (structure->n <= FEW ? few_cones : factored ? factored_cones : cones) + !guess;
   }
   if (factored) return structure->n <= FEW_SPARSE ? few_sparse : sparse;
