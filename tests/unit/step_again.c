@@ -86,7 +86,7 @@ int main(void)
   again_of("stack:boxes=4", "auto", 0, 10);
   again_of("wall", "auto", 3e-4, 6);
   again_of("wall", "auto", 8.1e-3, 6);
-  again_of("pyramid", "auto", 8.1e-3, 6);
+  again_of("pyramid", "auto", 3e-4, 6);
   again_of("wall", "psor", 8.1e-3, 3);
   return tap_done();
 }

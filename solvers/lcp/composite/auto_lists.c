@@ -273,10 +273,13 @@ static const perp_auto_stage factored_cones[STAGES] = { { "cone-newton:warm=0,mi
                                                         { "staggered", 800, 0, 0, 0 },
                                                         { "nncg", 1000, 0, 0, 0 },
                                                         { NULL, 0, 0, 0, 0 } };
-/* Of so many rows a guess does not spare Newton's method its search, which takes 500 products in
- * the median or fails; gradients solve half of the problems of a heap in fewer.  What leads Newton
- * steps astray is chance: from another number of sweeps they get there. */
-static const perp_auto_stage many_cones[STAGES] = { { "apgd", 1500, 0, 0, 0 },
+/* Of so many rows Newton's method needs 500 products in the median, or fails; gradients solve half
+ * of the problems of a heap in fewer.  What leads Newton steps astray is chance: from another
+ * number of sweeps they get there. */
+static const perp_auto_stage many_cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 100, 0, 0,
+                                                      1e-5 },
+                                                    { "cone-newton", 300, 0, 0, 1e-4 },
+                                                    { "apgd", 1500, 0, 0, 0 },
                                                     { "cone-newton:warm=10", 4000, 0, 0, 1e-4 },
                                                     { "cone-newton:warm=0", 3000, 0, 0, 1e-4 },
                                                     { "cone-newton:warm=200", 3000, 0, 0, 1e-4 },
