@@ -74,7 +74,8 @@ static outcome run_scene(const char *text, run_parts parts, double h, double t_e
   return o;
 }
 
-/* bound: ten times what was seen with gcc and clang; order one: what steps of h allow */
+/* bound: ten times what was seen with gcc, clang and the kernels of OpenBLAS; order one: what steps
+ * of h allow */
 static const struct closed {
   const char *scene, *metric;
   double h, bound;
@@ -89,7 +90,7 @@ static const struct closed {
   { "stop", "force.rel.err", 1e-3, 1e-8 },
   { "stop", "event.err", 1e-3, 2e-3 },
   { "motor", "accel.rel.err", 1e-3, 1e-9 },
-  { "pusher", "accel.rel.err", 1e-3, 1e-9 },
+  { "pusher", "accel.rel.err", 1e-3, 2e-8 },
 };
 
 static void closed_forms(const char *formulation)
