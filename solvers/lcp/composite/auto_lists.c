@@ -278,7 +278,6 @@ static const perp_auto_stage factored_cones[STAGES] = { { "cone-newton:warm=0,mi
  * number of sweeps they get there. */
 static const perp_auto_stage many_cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 100, 0, 0,
                                                       1e-5 },
-                                                    { "cone-newton", 300, 0, 0, 1e-4 },
                                                     { "apgd", 1500, 0, 0, 0 },
                                                     { "cone-newton:warm=10", 4000, 0, 0, 1e-4 },
                                                     { "cone-newton:warm=0", 3000, 0, 0, 1e-4 },
@@ -319,7 +318,7 @@ const perp_auto_stage *perp_auto_choose(const perp_auto_structure *structure, bo
       *first = first_cones[structure->n < 16 ? 0 : structure->n < 40 ? 1 : 2];
       return cold_cones;
     }
-    if (factored && structure->n > MANY) return many_cones;
+    if (factored && structure->n > MANY) return many_cones + !guess;
     return (structure->n <= FEW ? few_cones : factored ? factored_cones : cones) + !guess;
   }
   if (factored) return structure->n <= FEW_SPARSE ? few_sparse : sparse;
