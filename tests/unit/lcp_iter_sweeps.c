@@ -340,6 +340,7 @@ static void check_around(perp_ctx *ctx, perp_rng *g)
     const perp_stats pass = given_sweeps(ctx, "shock:sweeps=12", &factored, z);
     done += pass.reason == PERP_SWEEPS_DONE && pass.iterations == 12;
     others += pass.iterations > 12 || (pass.iterations < 12 && pass.reason == PERP_SWEEPS_DONE);
+    random_free(&r);
   }
   below(worst, 1e-12, "pgs-subspace:steps=0 and shock without layers are pgs");
   ok(done > 20 && others == 0, "shock: the 12 sweeps that were asked for, %d times", done);

@@ -274,8 +274,8 @@ static const perp_auto_stage factored_cones[STAGES] = { { "cone-newton:warm=0,mi
                                                         { "nncg", 1000, 0, 0, 0 },
                                                         { NULL, 0, 0, 0, 0 } };
 /* Of so many rows Newton's method needs 500 products in the median, or fails; gradients solve half
- * of the problems of a heap in fewer.  What leads Newton steps astray is chance: from another
- * number of sweeps they get there. */
+ * of the problems of a heap in fewer.  Chance leads Newton steps astray: from another number of
+ * sweeps they get there. */
 static const perp_auto_stage many_cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 100, 0, 0,
                                                       1e-5 },
                                                     { "apgd", 1500, 0, 0, 0 },
