@@ -13,10 +13,11 @@
  * are brought to length 1.  Softness S adds coordinates of mass 1: (J, S^1/2).
  *
  * Dependent rows: rank by orthogonal.c, multipliers of least norm times the lengths of the rows of
- * J; where they contradict each other the least-squares answer of rows of length 1. Cost, n = nv,
- * or nv + m with softness: about 2 n m^2 + 2 n m (n - rank) + n (n - rank)^2 / 2 for the factor, 4
- * n m + 2 n (n - rank) a solve; memory (nv + m) (nv + 2 m). Worth it where nearly all motions are
- * constrained. */
+ * J; where they contradict each other the least-squares answer of rows of length 1.
+ *
+ * Cost, n = nv, or nv + m with softness: about 2 n m^2 + 2 n m (n - rank) + n (n - rank)^2 / 2 for
+ * the factor, 4 n m + 2 n (n - rank) a solve; memory (nv + m) (nv + 2 m). Worth it where nearly all
+ * motions are constrained. */
 #include "solvers/kkt/orthogonal.h"
 
 #include <cblas.h>

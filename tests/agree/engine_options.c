@@ -122,7 +122,7 @@ static double turning(const char *name)
 }
 
 /* Speed of a cube on a floor that is pushed by 0.4 of its largest friction for 1 s. */
-static double creeps(const char *name)
+static double sticking_speed(const char *name)
 {
   double q[7], v[6];
   const perp_surface surface = { .mu = 0.5, .mu_dynamic = 0.5 };
@@ -280,8 +280,8 @@ int main(void)
     near(pinned("bullet"), 0.8 * 0.01, 1e-9, 0, "bullet: a fifth of it is the default");
   }
   if (here("simbody"))
-    near(creeps("simbody:transition=0.02") / creeps("simbody"), 2, 0, 0.03,
-         "simbody: what friction holds creeps in proportion to the transition velocity");
+    near(sticking_speed("simbody:transition=0.02") / sticking_speed("simbody"), 2, 0, 0.03,
+         "simbody: what friction holds slides in proportion to the transition velocity");
   if (here("chipmunk")) { /* what remains after a second is the bias */
     rises("chipmunk:bias=0.1,slop=0.01", 2, 0.05, 0.5, &z, &speed);
     near(0.5 - z - 0.01, 0.04 * sqrt(0.1), 0, 1e-2, "chipmunk: depth that its bias leaves");

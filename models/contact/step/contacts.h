@@ -39,7 +39,8 @@ extern const char *const perp_joints_names[];
  * error of a row over the largest |b| of its island.  It is what a result can show, beside the
  * scaled residual (option residual), which says how well a row is solved. */
 #define PERP_CONTACT_TOL_DATA 1e-6
-/* Largest scaled residual, where it is no option: it holds four digits more than bodies show. */
+/* Largest scaled residual, the default of the option: it holds four digits more than bodies show.
+ */
 #define PERP_CONTACT_TOL 1e-8
 #define PERP_BUDGET_MEANS                                                                          \
   "Largest work of the LCP solver for one problem, in 1e9 multiply-adds (about a second), up to "  \
@@ -79,7 +80,7 @@ extern const char *const perp_joints_names[];
           perp_contact_opts, joints, PERP_JOINTS_AUTO, perp_joints_names,                          \
           "Treatment of joints in contact problems. eliminate: by the KKT solver. rows: as free "  \
           "rows of the LCP. auto: rows if the KKT solver is iterative, otherwise eliminate."),     \
-      PERP_REAL(perp_contact_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",                        \
+      PERP_REAL(perp_contact_opts, residual, PERP_CONTACT_TOL, 0, 1, PERP_OPEN_MIN, "",            \
                 "Largest scaled residual of an accepted solution."),                               \
       PERP_REAL(perp_contact_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS)
 #define PERP_CONTACT_OPTIONS_APART                                                                 \

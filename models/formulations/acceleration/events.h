@@ -93,7 +93,7 @@ extern const char *const perp_critical_names[];
                 "Opening or closing speed below which a touching contact is treated as resting."), \
       PERP_REAL(perp_event_opts, locate, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",                       \
                 "Accuracy of event times. 0: 1e-12 of the step."),                                 \
-      PERP_REAL(perp_event_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",                          \
+      PERP_REAL(perp_event_opts, residual, PERP_CONTACT_TOL, 0, 1, PERP_OPEN_MIN, "",              \
                 "Largest scaled residual of an accepted solution."),                               \
       PERP_REAL(perp_event_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),      \
       PERP_INT(perp_event_opts, threads, 1, 1, 256, "Number of islands solved in parallel."),      \

@@ -186,6 +186,10 @@ void perp_scheme_move(perp_scheme *scheme, double h, const double *u);
 
 /* What a scheme adds to J v of a rigid row that is off by C (contacts and limits: C <= 0), m/s. */
 typedef double perp_scheme_feedback(const perp_scheme *s, const perp_scheme_row *row, double h);
+/* That of Baumgarte, as solver2d has it: a fifth of the error over h, of a contact only what is
+ * deeper than the slop, m. */
+#define PERP_SCHEME_SLOP 0.005
+perp_scheme_feedback perp_scheme_baumgarte;
 /* bias and soft of all rows in a (sub)step h: rigid ones given + feedback (NULL: 0); contacts and
  * limits that are open may close, C / h.  bounce: what has approached faster than the threshold,
  * and closes with v1, leaves at e times that. */

@@ -199,6 +199,13 @@ void perp_scheme_move(perp_scheme *scheme, double h, const double *u)
   memcpy(scheme->q1, scheme->moved, (size_t)model->nq * sizeof *scheme->q1);
 }
 
+double perp_scheme_baumgarte(const perp_scheme *scheme, const perp_scheme_row *row, double h)
+{
+  (void)scheme;
+  const double C = row->kind == PERP_SCHEME_NORMAL ? fmin(0, row->C + PERP_SCHEME_SLOP) : row->C;
+  return 0.2 * C / h;
+}
+
 void perp_scheme_bias(perp_scheme *scheme, double h, perp_scheme_feedback *feedback, bool bounce)
 {
   for (int i = 0; i < scheme->n; i++) {

@@ -21,10 +21,6 @@
  * step, but for more contacts than ever. Fails: states that are not finite. */
 #include "models/formulations/schemes/scheme.h"
 
-/* part of the position error that a step corrects; m, penetration that none does: those of solver2d
- */
-static const double FEEDBACK = 0.2, SLOP = 0.005;
-
 struct si_baumgarte_opts {
   perp_scheme_opts scheme; /* first */
   int iterations;
@@ -39,19 +35,12 @@ typedef struct si_baumgarte {
   struct si_baumgarte_opts o;
 } si_baumgarte;
 
-static double si_baumgarte_feedback(const perp_scheme *scheme, const perp_scheme_row *row, double h)
-{
-  (void)scheme;
-  const double C = row->kind == PERP_SCHEME_NORMAL ? fmin(0, row->C + SLOP) : row->C;
-  return FEEDBACK * C / h;
-}
-
 static perp_reason si_baumgarte_step(perp_scheme *scheme, double t, double h)
 {
   const struct si_baumgarte_opts *opts = &((const si_baumgarte *)scheme)->o;
   if (!perp_scheme_begin(scheme, t, h, h)) return PERP_NOT_FINITE;
   perp_scheme_forces(scheme, t, h);
-  perp_scheme_bias(scheme, h, si_baumgarte_feedback, true);
+  perp_scheme_bias(scheme, h, perp_scheme_baumgarte, true);
   perp_scheme_warm(scheme, scheme->v1);
   for (int iteration = 0; iteration < opts->iterations; iteration++)
     perp_scheme_sweep(scheme, scheme->v1);

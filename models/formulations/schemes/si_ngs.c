@@ -27,10 +27,9 @@
 
 #include <string.h>
 
-/* Position passes; part of a penetration that one corrects and m of it that none does, those of
- * solver2d */
+/* Position passes, and the part of a penetration that one corrects: those of solver2d */
 enum { POSITIONS = 4 };
-static const double PART = 0.2, SLOP = 0.005;
+static const double PART = 0.2;
 
 struct si_ngs_opts {
   perp_scheme_opts scheme; /* first */
@@ -56,7 +55,7 @@ static void si_ngs_pass(si_ngs *ngs)
     const perp_scheme_row *row = &scheme->row[i];
     if (row->kind == PERP_SCHEME_OWN || row->kind == PERP_SCHEME_TANGENT || !(row->A > 0)) continue;
     double C = row->C + perp_scheme_speed(scheme, row, ngs->dq);
-    if (row->kind == PERP_SCHEME_NORMAL) C = PART * fmin(0, C + SLOP);
+    if (row->kind == PERP_SCHEME_NORMAL) C = PART * fmin(0, C + PERP_SCHEME_SLOP);
     if (row->kind == PERP_SCHEME_LIMIT) C = fmin(0, C);
     perp_scheme_push(scheme, row, -C / row->A, ngs->dq);
   }

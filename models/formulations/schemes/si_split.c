@@ -26,10 +26,6 @@
 
 #include <string.h>
 
-/* part of the position error that a step corrects; m, penetration that none does: those of solver2d
- */
-static const double FEEDBACK = 0.2, SLOP = 0.005;
-
 struct si_split_opts {
   perp_scheme_opts scheme; /* first */
   int iterations;
@@ -46,13 +42,6 @@ typedef struct si_split {
   double *u; /* [nv] */
 } si_split;
 
-/* of the pass that corrects */
-static double si_split_feedback(const perp_scheme_row *row, double h)
-{
-  const double C = row->kind == PERP_SCHEME_NORMAL ? fmin(0, row->C + SLOP) : row->C;
-  return FEEDBACK * C / h;
-}
-
 /* u of all rigid rows that are off; their impulses are no part of the step's */
 static void si_split_correct(si_split *split, double h)
 {
@@ -66,7 +55,8 @@ static void si_split_correct(si_split *split, double h)
       if (row->kind == PERP_SCHEME_OWN || row->kind == PERP_SCHEME_TANGENT || !(row->A > 0))
         continue;
       if (!joint && row->C > 0) continue; /* open: nothing to correct */
-      const double w_u = perp_scheme_speed(scheme, row, split->u) + si_split_feedback(row, h);
+      const double w_u = perp_scheme_speed(scheme, row, split->u) +
+                         perp_scheme_baumgarte(scheme, row, h);
       double p = row->p - w_u / row->A;
       if (!joint) p = fmax(0, p);
       perp_scheme_push(scheme, row, p - row->p, split->u);

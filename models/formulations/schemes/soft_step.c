@@ -30,9 +30,8 @@
 #include "models/formulations/schemes/scheme.h"
 
 /* Of contacts and limits, and of joints: Hz and damping ratios; m/s, the largest speed at which
- * penetration parts bodies; sweeps with rigid rows in a sub-step: as solver2d has them */
+ * penetration parts bodies: those of solver2d */
 static const double FREQUENCY = 30, RATIO = 10, JOINT_FREQUENCY = 60, JOINT_RATIO = 2, PUSH = 4;
-enum { RELAX = 1 };
 
 struct soft_step_opts {
   perp_scheme_opts scheme; /* first */
@@ -98,7 +97,7 @@ static perp_reason soft_step_step(perp_scheme *scheme, double t, double whole)
     perp_scheme_move(scheme, h, scheme->v1);
     if (!perp_all_finite(scheme->model->nq, scheme->q1)) return PERP_NOT_FINITE;
     perp_scheme_bias(scheme, h, NULL, false);
-    for (int i = 0; i < RELAX; i++) perp_scheme_sweep(scheme, scheme->v1);
+    perp_scheme_sweep(scheme, scheme->v1);
     perp_scheme_sum(scheme);
   }
   perp_scheme_bounce(scheme, scheme->v1);

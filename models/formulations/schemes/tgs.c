@@ -12,7 +12,7 @@
  * those of the start, and an impulse p is that of the whole step: it grows and falls from sweep to
  * sweep, which the bounds take as a sum.  b = min(0.9, 2 / sqrt(n)) and b_c = min(0.8, b), as
  * PhysX; external forces act in full before the first sub-step, or in parts (external = each).
- * `velocities` sweeps at the end, without the feedback of errors, take out the velocity that it has
+ * One sweep at the end, without the feedback of errors, takes out the velocity that it has
  * made.  There is no warm start.  A contact that approaches faster than the threshold and closes in
  * the step keeps e times that speed as its aim in all sweeps.
  *
@@ -20,14 +20,12 @@
  * what sweeps leave.  Energy: feedback and the frozen J make and take it.  Penetration: what sweeps
  * leave; deep in tall stacks, less with n.  Friction: the exact disk, of the normal impulse so far.
  *
- * Cost: one evaluation and one collision detection, rows (positions + velocities).  No allocation
+ * Cost: one evaluation and one collision detection, rows (positions + 1).  No allocation
  * in a step, but for more contacts than ever.  Fails: states that are not finite. */
 #include "models/formulations/schemes/scheme.h"
 
 enum { EXTERNAL_ONCE, EXTERNAL_EACH };
 static const char *const externals[] = { "once", "each", NULL };
-
-enum { VELOCITIES = 1 }; /* sweeps at the end, without feedback of positions, as PhysX */
 
 struct tgs_opts {
   perp_scheme_opts scheme; /* first */
@@ -103,7 +101,7 @@ static perp_reason tgs_step(perp_scheme *scheme, double t, double whole)
     tgs_move(scheme, h);
     if (!perp_all_finite(scheme->model->nq, scheme->q1)) return PERP_NOT_FINITE;
   }
-  for (int i = 0; i < VELOCITIES; i++) tgs_sweep(scheme, h, NULL);
+  tgs_sweep(scheme, h, NULL); /* one without feedback of positions, as PhysX */
   perp_scheme_sum(scheme);
   perp_scheme_remember(scheme, whole, whole);
   perp_scheme_counted(scheme);

@@ -67,7 +67,7 @@ static const perp_opt options[] = {
   PERP_REAL(perp_midpoint_opts, slip, 1e-5, 0, HUGE_VAL, 0, "m/s",
             "Sliding speed above which a new contact uses mu_dynamic. Existing contacts use it if "
             "they slid in the previous step."),
-  PERP_REAL(perp_midpoint_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",
+  PERP_REAL(perp_midpoint_opts, residual, PERP_CONTACT_TOL, 0, 1, PERP_OPEN_MIN, "",
             "Largest scaled residual of an accepted solution."),
   PERP_REAL(perp_midpoint_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),
   PERP_INT(perp_midpoint_opts, parts, 8, 1, 1000,

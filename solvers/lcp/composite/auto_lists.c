@@ -318,8 +318,11 @@ const perp_auto_stage *perp_auto_choose(const perp_auto_structure *structure, bo
       *first = first_cones[structure->n < 16 ? 0 : structure->n < 40 ? 1 : 2];
       return cold_cones;
     }
-    if (factored && structure->n > MANY) return many_cones + !guess;
-    return (structure->n <= FEW ? few_cones : factored ? factored_cones : cones) + !guess;
+    return (structure->n <= FEW    ? few_cones
+            : !factored            ? cones
+            : structure->n <= MANY ? factored_cones
+                                   : many_cones) +
+           !guess;
   }
   if (factored) return structure->n <= FEW_SPARSE ? few_sparse : sparse;
   if (structure->needs & PERP_LCP_FRICTION) return boxes;
