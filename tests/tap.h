@@ -19,7 +19,7 @@
 #endif
 #endif
 
-static int tap_count, tap_failed;
+static int tap_count, tap_failed, tap_passed;
 
 __attribute__((format(printf, 4, 5), unused)) static int tap_check(int pass, const char *file,
                                                                    int line, const char *fmt, ...)
@@ -44,8 +44,10 @@ __attribute__((unused)) static double tap_largest(double x, double y)
 {
   return isnan(x) || isnan(y) ? (double)NAN : fmax(x, y);
 }
-#define fmax(x, y)    tap_largest(x, y)
-#define ok(cond, ...) tap_check(!!(cond), __FILE__, __LINE__, __VA_ARGS__)
+#define fmax(x, y) tap_largest(x, y)
+/* cond first: the words may be of what it has set */
+#define ok(cond, ...)                                                                              \
+  (tap_passed = !!(cond), tap_check(tap_passed, __FILE__, __LINE__, __VA_ARGS__))
 /* |got - want| <= atol + rtol |want| */
 #define near(got, want, atol, rtol, ...)                                                           \
   do {                                                                                             \
