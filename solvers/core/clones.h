@@ -32,6 +32,25 @@ typedef double perp_v4 __attribute__((vector_size(32), aligned(16)));
 typedef double perp_v4_any __attribute__((vector_size(32), aligned(8)));
 typedef long long perp_i4 __attribute__((vector_size(32), aligned(16)));
 
+/* Of functions that such clones are made of: each size gets code of its own; not under sanitizers,
+ * which take minutes to compile that. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PERP_CLONE_INLINE static inline
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define PERP_CLONE_INLINE static inline
+#endif
+#endif
+#ifndef PERP_CLONE_INLINE
+#define PERP_CLONE_INLINE static inline __attribute__((always_inline))
+#endif
+
+/* (x0, y0, x2, y2), or (x1, y1, x3, y3); the lower or upper half of x. */
+#define PERP_TURN4(x, y, first)                                                                    \
+  ((first) ? __builtin_shufflevector(x, y, 0, 4, 2, 6) : __builtin_shufflevector(x, y, 1, 5, 3, 7))
+#define PERP_HALF4(x, upper)                                                                       \
+  ((upper) ? __builtin_shufflevector(x, x, 2, 3) : __builtin_shufflevector(x, x, 0, 1))
+
 /* |x|, and the larger of x and y, y where one of them is no number.  No functions: how they take
  * their arguments would depend on the set. */
 #define PERP_SIZE4(x)           ((perp_v4)((perp_i4)(x)&0x7fffffffffffffff))

@@ -28,50 +28,35 @@ typedef struct four_rest {
   const perp_v4 *gram, *data, *step, *limit, *soft;
 } four_rest;
 
-/* Every size gets code of its own; not under sanitizers, which take minutes to compile that. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define FOURS_INLINE static inline
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define FOURS_INLINE static inline
-#endif
-#endif
-#ifndef FOURS_INLINE
-#define FOURS_INLINE static inline __attribute__((always_inline))
-#endif
-#define FOURS_TURN(x, y, first)                                                                    \
-  ((first) ? __builtin_shufflevector(x, y, 0, 4, 2, 6) : __builtin_shufflevector(x, y, 1, 5, 3, 7))
-#define FOURS_HALF(x, upper)                                                                       \
-  ((upper) ? __builtin_shufflevector(x, x, 2, 3) : __builtin_shufflevector(x, x, 0, 1))
-
 /* Two pairs of numbers side by side. */
 #define FOURS_PAIRS(type, x, y)                                                                    \
   __builtin_shufflevector(*(const type *)(x), *(const type *)(y), 0, 1, 2, 3)
 
 /* x[q] = number q of the block of each lane */
-FOURS_INLINE void fours_gather(const double *u, const int at[4], perp_v4 x[BODY_WIDTH])
+PERP_CLONE_INLINE void fours_gather(const double *u, const int at[4], perp_v4 x[BODY_WIDTH])
 {
   for (int q = 0; q < BODY_WIDTH; q += 2) {
     const perp_v4 even = FOURS_PAIRS(perp_v2, u + at[0] + q, u + at[2] + q);
     const perp_v4 odd = FOURS_PAIRS(perp_v2, u + at[1] + q, u + at[3] + q);
-    x[q] = FOURS_TURN(even, odd, true);
-    x[q + 1] = FOURS_TURN(even, odd, false);
+    x[q] = PERP_TURN4(even, odd, true);
+    x[q + 1] = PERP_TURN4(even, odd, false);
   }
 }
 
-FOURS_INLINE void fours_scatter(const perp_v4 x[BODY_WIDTH], const int at[4], double *u)
+PERP_CLONE_INLINE void fours_scatter(const perp_v4 x[BODY_WIDTH], const int at[4], double *u)
 {
   for (int q = 0; q < BODY_WIDTH; q += 2) {
-    const perp_v4 even = FOURS_TURN(x[q], x[q + 1], true);
-    const perp_v4 odd = FOURS_TURN(x[q], x[q + 1], false);
-    *(perp_v2 *)(u + at[0] + q) = FOURS_HALF(even, false);
-    *(perp_v2 *)(u + at[2] + q) = FOURS_HALF(even, true);
-    *(perp_v2 *)(u + at[1] + q) = FOURS_HALF(odd, false);
-    *(perp_v2 *)(u + at[3] + q) = FOURS_HALF(odd, true);
+    const perp_v4 even = PERP_TURN4(x[q], x[q + 1], true);
+    const perp_v4 odd = PERP_TURN4(x[q], x[q + 1], false);
+    *(perp_v2 *)(u + at[0] + q) = PERP_HALF4(even, false);
+    *(perp_v2 *)(u + at[2] + q) = PERP_HALF4(even, true);
+    *(perp_v2 *)(u + at[1] + q) = PERP_HALF4(odd, false);
+    *(perp_v2 *)(u + at[3] + q) = PERP_HALF4(odd, true);
   }
 }
 
-FOURS_INLINE void fours_rest(const perp_v4 *g, const int blocks, const int rows, four_rest *rest)
+PERP_CLONE_INLINE void fours_rest(const perp_v4 *g, const int blocks, const int rows,
+                                  four_rest *rest)
 {
   rest->gram = g + BODY_WIDTH * blocks * rows;
   rest->data = rest->gram + FOURS_GRAM(rows);
@@ -81,36 +66,36 @@ FOURS_INLINE void fours_rest(const perp_v4 *g, const int blocks, const int rows,
 }
 
 /* l[k] = row k of the unit of each lane */
-FOURS_INLINE void fours_read(const double *x, const int row[4], const int rows, perp_v4 *l)
+PERP_CLONE_INLINE void fours_read(const double *x, const int row[4], const int rows, perp_v4 *l)
 {
   int k = 0;
   for (; k + 2 <= rows; k += 2) {
     const perp_v4 even = FOURS_PAIRS(perp_v2_any, x + row[0] + k, x + row[2] + k);
     const perp_v4 odd = FOURS_PAIRS(perp_v2_any, x + row[1] + k, x + row[3] + k);
-    l[k] = FOURS_TURN(even, odd, true);
-    l[k + 1] = FOURS_TURN(even, odd, false);
+    l[k] = PERP_TURN4(even, odd, true);
+    l[k + 1] = PERP_TURN4(even, odd, false);
   }
   if (k == rows) return;
   const perp_v2 low = { x[row[0] + k], x[row[1] + k] }, high = { x[row[2] + k], x[row[3] + k] };
   l[k] = __builtin_shufflevector(low, high, 0, 1, 2, 3);
 }
 
-FOURS_INLINE void fours_write(const perp_v4 *l, const int row[4], const int rows, double *x)
+PERP_CLONE_INLINE void fours_write(const perp_v4 *l, const int row[4], const int rows, double *x)
 {
   int k = 0;
   for (; k + 2 <= rows; k += 2) {
-    const perp_v4 even = FOURS_TURN(l[k], l[k + 1], true), odd = FOURS_TURN(l[k], l[k + 1], false);
-    *(perp_v2_any *)(x + row[0] + k) = FOURS_HALF(even, false);
-    *(perp_v2_any *)(x + row[2] + k) = FOURS_HALF(even, true);
-    *(perp_v2_any *)(x + row[1] + k) = FOURS_HALF(odd, false);
-    *(perp_v2_any *)(x + row[3] + k) = FOURS_HALF(odd, true);
+    const perp_v4 even = PERP_TURN4(l[k], l[k + 1], true), odd = PERP_TURN4(l[k], l[k + 1], false);
+    *(perp_v2_any *)(x + row[0] + k) = PERP_HALF4(even, false);
+    *(perp_v2_any *)(x + row[2] + k) = PERP_HALF4(even, true);
+    *(perp_v2_any *)(x + row[1] + k) = PERP_HALF4(odd, false);
+    *(perp_v2_any *)(x + row[3] + k) = PERP_HALF4(odd, true);
   }
   for (int i = 0; k < rows && i < 4; i++) x[row[i] + k] = l[k][i];
 }
 
 /* y = G u, the sum of each body by itself: shorter chains */
-FOURS_INLINE void fours_dot(const perp_v4 *g, const perp_v4 *x, const int blocks, const int rows,
-                            perp_v4 *y)
+PERP_CLONE_INLINE void fours_dot(const perp_v4 *g, const perp_v4 *x, const int blocks,
+                                 const int rows, perp_v4 *y)
 {
   for (int k = 0; k < rows; k++) {
     perp_v4 sum = g[k] * x[0];
@@ -124,8 +109,8 @@ FOURS_INLINE void fours_dot(const perp_v4 *g, const perp_v4 *x, const int blocks
 }
 
 /* x += G' c */
-FOURS_INLINE void fours_add(const perp_v4 *g, const perp_v4 *c, const int blocks, const int rows,
-                            perp_v4 *x)
+PERP_CLONE_INLINE void fours_add(const perp_v4 *g, const perp_v4 *c, const int blocks,
+                                 const int rows, perp_v4 *x)
 {
   for (int q = 0; q < BODY_WIDTH * blocks; q++) {
     perp_v4 sum = c[0] * g[rows * q];
@@ -143,8 +128,8 @@ FOURS_INLINE void fours_add(const perp_v4 *g, const perp_v4 *c, const int blocks
 /* ---- sweeps ---- */
 
 /* The rows of a contact: l and what is added to it, from the steps y. */
-FOURS_INLINE void fours_contact(const four_rest *rest, const bool cone, const perp_v4 *y,
-                                perp_v4 *l, perp_v4 *change)
+PERP_CLONE_INLINE void fours_contact(const four_rest *rest, const bool cone, const perp_v4 *y,
+                                     perp_v4 *l, perp_v4 *change)
 {
   const perp_v4 *gram = rest->gram, least = -l[0];
   change[0] = PERP_CHOOSE4(y[0] > least, y[0], least);
@@ -177,9 +162,9 @@ FOURS_INLINE void fours_contact(const four_rest *rest, const bool cone, const pe
   }
 }
 
-FOURS_INLINE void fours_relax(const perp_rows *R, const double *data, double *restrict lambda,
-                              const int blocks, const int rows, const int contents, bool soft,
-                              perp_v4 *worst)
+PERP_CLONE_INLINE void fours_relax(const perp_rows *R, const double *data, double *restrict lambda,
+                                   const int blocks, const int rows, const int contents, bool soft,
+                                   perp_v4 *worst)
 {
   const four_head *head = (const four_head *)(const void *)data;
   const perp_v4 *g = (const perp_v4 *)(const void *)(head + 1);
@@ -239,7 +224,7 @@ static inline int fours_alike(const perp_unit *unit)
     f(4, 2)                                                                                        \
   }
 
-FOURS_INLINE double fours_sweep(const perp_rows *R, int t, int end, double *lambda)
+PERP_CLONE_INLINE double fours_sweep(const perp_rows *R, int t, int end, double *lambda)
 {
   const bool soft = R->p->F->s != NULL;
   perp_v4 worst = { 0, 0, 0, 0 };
@@ -271,8 +256,8 @@ FOURS_INLINE double fours_sweep(const perp_rows *R, int t, int end, double *lamb
 
 /* ---- products ---- */
 
-FOURS_INLINE void fours_Gt_of(const double *data, const double *x, double *u, const int blocks,
-                              const int rows)
+PERP_CLONE_INLINE void fours_Gt_of(const double *data, const double *x, double *u, const int blocks,
+                                   const int rows)
 {
   const four_head *head = (const four_head *)(const void *)data;
   const perp_v4 *g = (const perp_v4 *)(const void *)(head + 1);
@@ -285,7 +270,7 @@ FOURS_INLINE void fours_Gt_of(const double *data, const double *x, double *u, co
   if (blocks == 2) fours_scatter(y + BODY_WIDTH, head->b, u);
 }
 
-FOURS_INLINE void fours_Gt(const perp_rows *R, int t, int end, const double *x, double *u)
+PERP_CLONE_INLINE void fours_Gt(const perp_rows *R, int t, int end, const double *x, double *u)
 {
   for (; t < end; t += 4) {
 #define FOURS_SIZED(rows, blocks) fours_Gt_of(R->data + R->unit[t].at, x, u, blocks, rows);
@@ -294,8 +279,8 @@ FOURS_INLINE void fours_Gt(const perp_rows *R, int t, int end, const double *x, 
   }
 }
 
-FOURS_INLINE void fours_G_of(const double *data, const double *u, const double *x, bool soft,
-                             bool b, double *y, const int blocks, const int rows)
+PERP_CLONE_INLINE void fours_G_of(const double *data, const double *u, const double *x, bool soft,
+                                  bool b, double *y, const int blocks, const int rows)
 {
   const four_head *head = (const four_head *)(const void *)data;
   const perp_v4 *g = (const perp_v4 *)(const void *)(head + 1);
@@ -313,8 +298,8 @@ FOURS_INLINE void fours_G_of(const double *data, const double *u, const double *
   fours_write(w, head->row, rows, y);
 }
 
-FOURS_INLINE void fours_G(const perp_rows *R, int t, int end, const double *u, const double *x,
-                          bool b, double *y)
+PERP_CLONE_INLINE void fours_G(const perp_rows *R, int t, int end, const double *u, const double *x,
+                               bool b, double *y)
 {
   const bool soft = R->p->F->s != NULL;
   for (; t < end; t += 4) {
@@ -328,8 +313,8 @@ FOURS_INLINE void fours_G(const perp_rows *R, int t, int end, const double *u, c
 /* ---- packing ---- */
 
 /* Column q of a block of four contacts, L of each: n, t1, t2. */
-FOURS_INLINE void fours_column(const double *const J[4], const double *const L[4], int q,
-                               perp_v4 *g)
+PERP_CLONE_INLINE void fours_column(const double *const J[4], const double *const L[4], int q,
+                                    perp_v4 *g)
 {
   perp_v4 c[4];
   for (int k = 0; k < 4; k++) {
@@ -340,16 +325,16 @@ FOURS_INLINE void fours_column(const double *const J[4], const double *const L[4
       c[k] = (perp_v4){ from[0], from[1], from[2], 0 };
     c[k] *= L[k][q];
   }
-  const perp_v4 a = FOURS_TURN(c[0], c[1], true), b = FOURS_TURN(c[2], c[3], true);
-  const perp_v4 d = FOURS_TURN(c[0], c[1], false), e = FOURS_TURN(c[2], c[3], false);
+  const perp_v4 a = PERP_TURN4(c[0], c[1], true), b = PERP_TURN4(c[2], c[3], true);
+  const perp_v4 d = PERP_TURN4(c[0], c[1], false), e = PERP_TURN4(c[2], c[3], false);
   g[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
   g[1] = __builtin_shufflevector(d, e, 0, 1, 4, 5);
   g[2] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
 }
 
 /* The columns of one block, and what they add to the diagonal and to the products of two rows. */
-FOURS_INLINE void fours_columns(const perp_rows *R, int t, const int block, const int rows,
-                                bool contacts, perp_v4 *g, perp_v4 *diag, perp_v4 *product)
+PERP_CLONE_INLINE void fours_columns(const perp_rows *R, int t, const int block, const int rows,
+                                     bool contacts, perp_v4 *g, perp_v4 *diag, perp_v4 *product)
 {
   const perp_blocks *blocks = R->p->F;
   const double *J[4], *L[4];
@@ -378,7 +363,8 @@ FOURS_INLINE void fours_columns(const perp_rows *R, int t, const int block, cons
   for (int k = 0; k < rows; k++) diag[k] += sum[k];
 }
 
-FOURS_INLINE bool fours_pack_of(perp_rows *R, int t, double omega, const int blocks, const int rows)
+PERP_CLONE_INLINE bool fours_pack_of(perp_rows *R, int t, double omega, const int blocks,
+                                     const int rows)
 {
   const perp_unit *unit = &R->unit[t];
   const perp_lcp *lcp = R->p;
@@ -422,7 +408,7 @@ FOURS_INLINE bool fours_pack_of(perp_rows *R, int t, double omega, const int blo
   return true;
 }
 
-FOURS_INLINE bool fours_pack(perp_rows *R, int t, double omega)
+PERP_CLONE_INLINE bool fours_pack(perp_rows *R, int t, double omega)
 {
 #define FOURS_SIZED(rows, blocks) return fours_pack_of(R, t, omega, blocks, rows);
   FOURS_FOR_SIZE(&R->unit[t], FOURS_SIZED)
