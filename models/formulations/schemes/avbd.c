@@ -288,6 +288,7 @@ static perp_status avbd_create(perp_ctx *ctx, perp_model *model, const perp_part
                        shape, model->shape_def[shape].surface.restitution);
   like.s.o = like.o.scheme;
   like.s.step = avbd_step;
+  like.s.contact_rows = true;
   PERP_TRY(perp_scheme_create(ctx, model, parts, h, &like.s, sizeof like, avbd_layout, ws));
   avbd *work = *ws;
   work->s.ctx = ctx;

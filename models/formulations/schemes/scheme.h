@@ -19,7 +19,8 @@
  *
  * Contacts are found once a step, at its start; within it their gap moves with the bodies, gap +=
  * h n . u, their normal stays.  Guesses are the impulses of the step before, of contacts by their
- * identity. */
+ * identity.  Sweeps read contacts in the world, in a form of their own (perp_scheme_contact);
+ * schemes that need J of each row ask for contact_rows. */
 #ifndef PERP_SCHEME_H
 #define PERP_SCHEME_H
 
@@ -27,11 +28,13 @@
 #include "models/multibody/model_private.h"
 #include "models/stepping/constrained.h"
 #include "models/stepping/time_grid.h"
+#include "solvers/core/clones.h"
 
 typedef enum perp_scheme_kind {
-  PERP_SCHEME_JOINT,  /* free: J v + Ct = 0, and C = 0 */
-  PERP_SCHEME_OWN,    /* a spring, servo or motor: bias and soft are its own */
-  PERP_SCHEME_LIMIT,  /* 0 <= p: C is what is left to the stop */
+  PERP_SCHEME_JOINT, /* free: J v + Ct = 0, and C = 0 */
+  PERP_SCHEME_OWN,   /* a spring, servo or motor: bias and soft are its own */
+  PERP_SCHEME_LIMIT, /* 0 <= p: C is what is left to the stop */
+  /* where contacts are rows, too */
   PERP_SCHEME_NORMAL, /* 0 <= p: C is the gap */
   PERP_SCHEME_TANGENT
 } perp_scheme_kind;
@@ -54,14 +57,43 @@ typedef struct perp_scheme_row {
   double k;        /* kg, h^2 times a penalty that is kept from step to step (avbd); others: 0 */
 } perp_scheme_row;
 
-/* Rows of a contact: normal, and dim - 1 tangents behind it. */
+/* A body in the world: its velocity while contacts are swept, its inverse inertia.  In the plane w
+ * is the whole velocity (vx, vy, omega), and the first of I the diagonal of M^-1. */
+typedef struct perp_scheme_body {
+  perp_v4 v, w, before; /* w before */
+  perp_v4 I[3];         /* columns of R I^-1 R' */
+  double part;          /* 1 / mass; 0: the world */
+  bool touched, round;  /* it has contacts; I is a number, which turns do not change */
+} perp_scheme_body;
+
+/* A contact as sweeps read it.  Numbers [3] are of the normal and two tangents; in the plane the
+ * last is 0. */
 typedef struct perp_scheme_contact {
-  int row;
-  double mu;
-  double r[2][3]; /* from the centres to the contact, in the world */
-  double d[3][3]; /* n, t1, t2 */
-  bool slides;    /* its friction is at its bound */
+  perp_v4 turn[2][3]; /* -r_a x d, r_b x d: from the centres to the contact; in the plane J */
+  perp_v2 across[2], stick[2]; /* columns of A of the tangents and of its inverse, 0: singular */
+  double p[3], bias[3];
+  double soft, inverse;     /* of the normal: S and 1 / (A + S) */
+  double slide, mu;         /* 1 / the largest eigenvalue of A of the tangents */
+  double A, C, approach, e; /* of the normal, as those of a row */
+  double total[3];
+  int row;     /* where contacts are rows, too: its first */
+  bool slides; /* its friction is at its bound */
 } perp_scheme_contact;
+
+/* J M^-1 J' of a contact with one before it in its four: of normals; of tangents, times the
+ * inverse of its A. */
+typedef struct perp_scheme_tie {
+  perp_v2 tangents[2];
+  double normal;
+} perp_scheme_tie;
+
+/* Contacts of two shapes with one normal, which follow each other.  J and what belongs to it are in
+ * the world, where they are the same in the whole step. */
+typedef struct perp_scheme_pair {
+  perp_v4 d[3];            /* n, t1, t2 */
+  int first, end, body[2]; /* contacts; 1 + bodies, 0: the world */
+  int tie;                 /* its first: of contact 1 with 0, of 2 with 0 and 1, ... of each four */
+} perp_scheme_pair;
 
 typedef struct perp_scheme_memory {
   uint64_t id;
@@ -116,13 +148,18 @@ typedef struct perp_scheme {
   perp_collision *collision; /* NULL: no shapes */
   const perp_contact *found; /* [n_contacts] */
   int n_contacts;
-  /* rows [n]: drives, joints from `joints` on, contacts from `contacts` on */
+  /* rows [n]: drives, joints from `joints` on; where contact_rows, contacts from `contacts` on */
   perp_scheme_row *row;
   int n, joints, contacts;
+  bool contact_rows; /* contacts are rows, too: set by schemes that do not sweep over contacts */
   int *slot; /* [contacts] of drive rows: 3 drive + 0 (motor), 1 (lower), 2 (upper); of joints their
                 row */
-  perp_scheme_contact *contact;
-  double *impulse; /* [3 n_contacts] */
+  perp_scheme_contact *contact; /* [n_contacts] */
+  perp_scheme_pair *pair;       /* [pairs] */
+  int pairs;
+  perp_scheme_tie *tie;
+  perp_scheme_body *body; /* [1 + bodies] */
+  double *impulse;        /* [3 n_contacts] */
   perp_scheme_memory *memory, *next;
   int n_memory, cap;
   perp_contact_count count;
@@ -176,6 +213,35 @@ void perp_scheme_remember(perp_scheme *scheme, double h, double part);
 /* Memory for n contacts; what is remembered stays. */
 perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *scheme, int n);
 
+/* ---- contacts: scheme_contacts.c, scheme_sweep.c ---- */
+
+/* The contacts that were found, between bodies as scheme->e has them that move with v; guesses are
+ * impulses of the step before, times scale. t_end: of the step, when belts move. */
+void perp_scheme_contacts_begin(perp_scheme *scheme, double t_end, double scale);
+/* What the step before has left of the contact with this id, NULL: nothing.  Ids that are asked
+ * for grow, at is 0 at first. */
+const perp_scheme_memory *perp_scheme_recall(const perp_scheme *scheme, uint64_t id, int *at);
+/* Inertia of bodies as they are turned in scheme->e, and all that follows from it. */
+void perp_scheme_contacts_refresh(perp_scheme *scheme);
+/* Impulses and what slides, for the next step. */
+void perp_scheme_contacts_remember(perp_scheme *scheme);
+
+/* Velocities of bodies with contacts from v [nv] into the world, and back. */
+void perp_scheme_load(perp_scheme *scheme, const double *v);
+void perp_scheme_store(const perp_scheme *scheme, double *v);
+/* Gaps after a move of h with the velocities that are loaded. */
+void perp_scheme_contacts_move(perp_scheme *scheme, double h);
+/* v += M^-1 J' p of all contacts, on the velocities that are loaded. */
+void perp_scheme_contacts_push(perp_scheme *scheme);
+/* One sweep over contacts on the velocities that are loaded; friction: or over the normal rows
+ * alone. */
+void perp_scheme_contacts_sweep(perp_scheme *scheme, bool friction);
+/* Of the normal row of a contact of a pair, on the velocities that are loaded: J v, and v += M^-1
+ * J' p. */
+double perp_scheme_approach(const perp_scheme *scheme, const perp_scheme_pair *pair, int contact);
+void perp_scheme_contact_push(perp_scheme *scheme, const perp_scheme_pair *pair, int contact,
+                              double p);
+
 /* ---- parts of a step: scheme_common.c ---- */
 
 /* v1 += h M^-1 f(t, q1, v1), q1 those of scheme->e; the gyroscopic torque by the implicit midpoint
@@ -184,27 +250,53 @@ void perp_scheme_forces(perp_scheme *scheme, double t, double h);
 /* q1 = q1 [+] h u; gaps of contacts change with it. */
 void perp_scheme_move(perp_scheme *scheme, double h, const double *u);
 
-/* What a scheme adds to J v of a rigid row that is off by C (contacts and limits: C <= 0), m/s. */
-typedef double perp_scheme_feedback(const perp_scheme *s, const perp_scheme_row *row, double h);
+/* What a scheme adds to J v of a rigid row that is off by C, of contacts and limits C <= 0:
+ *
+ *      w = J v + S p + max(rate min(0, C + slop), -push),      S = soft A,
+ *
+ * without bounds and slop for joints, without slop for limits.  Rates in 1/s. */
+enum { PERP_SCHEME_OF_JOINT, PERP_SCHEME_OF_LIMIT, PERP_SCHEME_OF_BODIES, PERP_SCHEME_OF_GROUND };
+typedef struct perp_scheme_feedback {
+  double rate[4], soft[4]; /* joints; limits; contacts of two bodies, and of one that moves */
+  double slop, push;       /* m, m/s */
+} perp_scheme_feedback;
+/* None. */
+extern const perp_scheme_feedback perp_scheme_rigid;
+/* The same rate for all. */
+perp_scheme_feedback perp_scheme_rate(double rate);
 /* That of Baumgarte, as solver2d has it: a fifth of the error over h, of a contact only what is
  * deeper than the slop, m. */
 #define PERP_SCHEME_SLOP 0.005
-perp_scheme_feedback perp_scheme_baumgarte;
-/* bias and soft of all rows in a (sub)step h: rigid ones given + feedback (NULL: 0); contacts and
- * limits that are open may close, C / h.  bounce: what has approached faster than the threshold,
- * and closes with v1, leaves at e times that. */
-void perp_scheme_bias(perp_scheme *scheme, double h, perp_scheme_feedback *feedback, bool bounce);
-/* v += M^-1 J' p of all rows. */
-void perp_scheme_warm(perp_scheme *scheme, double *v);
-/* One sweep over all rows: drives, joints, contacts; of each pair of shapes the normal rows of its
- * contacts, then their friction by the normal impulse of this sweep, as the solvers of Box2D-Lite,
- * solver2d and Box2D v3 do. */
-void perp_scheme_sweep(perp_scheme *scheme, double *v);
+perp_scheme_feedback perp_scheme_baumgarte(double h);
+/* The velocity that it adds. */
+PERP_INLINE double perp_scheme_answer(const perp_scheme_feedback *feedback, int of, double C)
+{
+  if (of == PERP_SCHEME_OF_JOINT) return feedback->rate[of] * C;
+  const double deep = of == PERP_SCHEME_OF_LIMIT ? C : C + feedback->slop,
+               speed = feedback->rate[of] * (deep < 0 ? deep : 0);
+  return speed > -feedback->push ? speed : -feedback->push;
+}
+/* bias and soft of all rows and contacts in a (sub)step h: rigid ones given + feedback; contacts
+ * and limits that are open may close, C / h.  bounce: what has approached faster than the
+ * threshold, and closes with v1, leaves at e times that. */
+void perp_scheme_bias(perp_scheme *scheme, double h, const perp_scheme_feedback *feedback,
+                      bool bounce);
+/* p = 0 */
+void perp_scheme_cold(perp_scheme *scheme);
+/* n sweeps over all rows: drives, joints, contacts; of each pair of shapes the normal rows of its
+ * contacts with one normal, then their friction by the normal impulse of this sweep, as the solvers
+ * of Box2D-Lite, solver2d and Box2D v3 do.  warm: v += M^-1 J' p of all rows before. */
+void perp_scheme_sweep(perp_scheme *scheme, int n, bool warm, double *v);
 /* Restitution once, at the end: contacts and limits that approached faster than the threshold
  * before the step, and pressed in it, part at e times that speed.  v [nv]. */
 void perp_scheme_bounce(perp_scheme *scheme, double *v);
 /* total += p of all rows: a substep is done. */
 void perp_scheme_sum(perp_scheme *scheme);
+/* Are there rows? */
+PERP_INLINE bool perp_scheme_any(const perp_scheme *scheme)
+{
+  return scheme->n + scheme->n_contacts > 0;
+}
 
 /* The step made the sweeps that were asked for, on its rows. */
 void perp_scheme_counted(perp_scheme *scheme);

@@ -19,6 +19,7 @@ void perp_scheme_layout(void *ws, perp_arena *arena)
   PERP_DOUBLES(arena, 3 * (size_t)model->n_drives, &scheme->drive_p, &scheme->drive_k);
   PERP_DOUBLES(arena, model->n_drives, &scheme->force);
   PERP_DOUBLES(arena, model->n_bodies, &scheme->reach);
+  scheme->body = PERP_CARVE(arena, perp_scheme_body, model->n_bodies + 1);
 }
 
 /* rows are between two bodies */
@@ -48,6 +49,9 @@ perp_status perp_scheme_create(perp_ctx *ctx, const perp_model *model, const per
   perp_scheme *scheme = *ws;
   perp_eval_init(&scheme->e, model);
   perp_contacts_reach(model, scheme->reach);
+  scheme->body[0] = (perp_scheme_body){ .round = true };
+  for (int i = 0; i < model->n_bodies; i++)
+    scheme->body[i + 1] = (perp_scheme_body){ .part = 1 / model->inertia[i].mass };
   perp_status status = PERP_OK;
   if (model->n_shapes > 0) status = perp_collision_create(ctx, model, 0, &scheme->collision);
   if (status == PERP_OK) status = perp_scheme_reserve(ctx, scheme, 4 * model->n_shapes);
@@ -79,7 +83,7 @@ perp_status perp_scheme_restart(perp_ctx *ctx, void *ws, double t, const double 
   memset(scheme->joint_k, 0, (size_t)model->m * sizeof *scheme->joint_k);
   memset(scheme->drive_k, 0, 3 * (size_t)model->n_drives * sizeof *scheme->drive_k);
   scheme->h_before = scheme->drift = 0;
-  scheme->n_memory = scheme->n_contacts = scheme->n = 0;
+  scheme->n_memory = scheme->n_contacts = scheme->pairs = scheme->n = 0;
   scheme->known = false;
   scheme->status = PERP_OK;
   scheme->count = (perp_contact_count){ .residual = (double)NAN, .data = (double)NAN };
@@ -190,44 +194,85 @@ void perp_scheme_forces(perp_scheme *scheme, double t, double h)
 void perp_scheme_move(perp_scheme *scheme, double h, const double *u)
 {
   const perp_model *model = scheme->model;
-  for (int contact = 0; contact < scheme->n_contacts; contact++) {
-    perp_scheme_row *row = &scheme->row[scheme->contact[contact].row];
-    row->C += h * perp_scheme_speed(scheme, row, u);
+  for (int i = scheme->contacts; i < scheme->n; i += model->dim)
+    scheme->row[i].C += h * perp_scheme_speed(scheme, &scheme->row[i], u);
+  if (scheme->n_contacts > 0 && !scheme->contact_rows) {
+    perp_scheme_load(scheme, u);
+    perp_scheme_contacts_move(scheme, h);
   }
   for (int i = 0; i < model->nv; i++) scheme->f[i] = h * u[i];
   perp_model_retract(model, scheme->q1, scheme->f, scheme->moved);
   memcpy(scheme->q1, scheme->moved, (size_t)model->nq * sizeof *scheme->q1);
 }
 
-double perp_scheme_baumgarte(const perp_scheme *scheme, const perp_scheme_row *row, double h)
+/* ---- feedback ---- */
+
+const perp_scheme_feedback perp_scheme_rigid = { .push = HUGE_VAL };
+
+perp_scheme_feedback perp_scheme_rate(double rate)
 {
-  (void)scheme;
-  const double C = row->kind == PERP_SCHEME_NORMAL ? fmin(0, row->C + PERP_SCHEME_SLOP) : row->C;
-  return 0.2 * C / h;
+  return (perp_scheme_feedback){ .rate = { rate, rate, rate, rate }, .push = HUGE_VAL };
 }
 
-void perp_scheme_bias(perp_scheme *scheme, double h, perp_scheme_feedback *feedback, bool bounce)
+perp_scheme_feedback perp_scheme_baumgarte(double h)
 {
-  for (int i = 0; i < scheme->n; i++) {
+  perp_scheme_feedback feedback = perp_scheme_rate(0.2 / h);
+  feedback.slop = PERP_SCHEME_SLOP;
+  return feedback;
+}
+
+static void scheme_bias_rows(perp_scheme *scheme, double h, const perp_scheme_feedback *feedback,
+                             bool bounce)
+{
+  for (int i = 0; i < scheme->contacts; i++) {
     perp_scheme_row *row = &scheme->row[i];
     row->bias = row->given;
     row->soft = row->own;
-    if (row->kind == PERP_SCHEME_OWN || row->kind == PERP_SCHEME_TANGENT) continue;
-    const bool one_sided = row->kind != PERP_SCHEME_JOINT;
-    if (one_sided && row->C > 0)
+    if (row->kind == PERP_SCHEME_OWN) continue;
+    const int of = row->kind == PERP_SCHEME_JOINT ? PERP_SCHEME_OF_JOINT : PERP_SCHEME_OF_LIMIT;
+    if (of == PERP_SCHEME_OF_LIMIT && row->C > 0) {
       row->bias += row->C / h;
-    else if (feedback != NULL)
-      row->bias += feedback(scheme, row, h);
-    if (bounce && one_sided && row->e > 0 && row->approach < -scheme->o.threshold &&
+    } else {
+      row->bias += perp_scheme_answer(feedback, of, row->C);
+      row->soft += row->A * feedback->soft[of];
+    }
+    if (bounce && of == PERP_SCHEME_OF_LIMIT && row->e > 0 &&
+        row->approach < -scheme->o.threshold &&
         row->C + h * perp_scheme_speed(scheme, row, scheme->v1) <= 0)
       row->bias = row->e * row->approach;
   }
 }
 
-void perp_scheme_warm(perp_scheme *scheme, double *v)
+void perp_scheme_bias(perp_scheme *scheme, double h, const perp_scheme_feedback *feedback,
+                      bool bounce)
 {
-  for (int row = 0; row < scheme->n; row++)
-    if (scheme->row[row].p != 0) perp_scheme_push(scheme, &scheme->row[row], scheme->row[row].p, v);
+  scheme_bias_rows(scheme, h, feedback, bounce);
+  if (bounce) perp_scheme_load(scheme, scheme->v1);
+  for (int i = 0; i < scheme->pairs; i++) {
+    const perp_scheme_pair *pair = &scheme->pair[i];
+    const int of = pair->body[0] == 0 || pair->body[1] == 0 ? PERP_SCHEME_OF_GROUND
+                                                            : PERP_SCHEME_OF_BODIES;
+    for (int k = pair->first; k < pair->end; k++) {
+      perp_scheme_contact *contact = &scheme->contact[k];
+      const bool open = contact->C > 0;
+      contact->bias[0] = open ? contact->C / h : perp_scheme_answer(feedback, of, contact->C);
+      contact->soft = open ? 0 : contact->A * feedback->soft[of];
+      const double A = contact->A + contact->soft;
+      contact->inverse = A > 0 ? 1 / A : 0;
+      if (bounce && contact->e > 0 && contact->approach < -scheme->o.threshold &&
+          contact->C + h * perp_scheme_approach(scheme, pair, k) <= 0)
+        contact->bias[0] = contact->e * contact->approach;
+    }
+  }
+}
+
+/* ---- sweeps ---- */
+
+void perp_scheme_cold(perp_scheme *scheme)
+{
+  for (int i = 0; i < scheme->contacts; i++) scheme->row[i].p = 0;
+  for (int i = 0; i < scheme->n_contacts; i++)
+    memset(scheme->contact[i].p, 0, sizeof scheme->contact[i].p);
 }
 
 static void scheme_solve(const perp_scheme *scheme, perp_scheme_row *row, double *v)
@@ -240,94 +285,69 @@ static void scheme_solve(const perp_scheme *scheme, perp_scheme_row *row, double
   row->p = p;
 }
 
-/* M^-1-weighted product of two rows of one contact */
-static double scheme_between(const perp_scheme *scheme, const perp_scheme_row *x,
-                             const perp_scheme_row *y)
+void perp_scheme_sweep(perp_scheme *scheme, int n, bool warm, double *v)
 {
-  double sum = 0;
-  for (int side = 0; side < 2; side++)
-    for (int i = 0; i < scheme->model->nvb && x->body[side] >= 0; i++)
-      sum += x->J[side][i] * y->W[side][i];
-  return sum;
-}
-
-/* What sticks is solved for exactly, both tangents at once.  What would leave the disk slides: a
- * step p - w / a with one number a >= A for both, back onto the disk, has the fixed point p
- * against w; that of the exact step scaled would be A^-1 w, askew where bodies turn. */
-static void scheme_friction(const perp_scheme *scheme, perp_scheme_contact *contact, double *v)
-{
-  const bool plane = scheme->model->dim == 2;
-  perp_scheme_row *x = &scheme->row[contact->row + 1], *y = plane ? NULL : x + 1;
-  const double bound = contact->mu * scheme->row[contact->row].p,
-               wx = perp_scheme_speed(scheme, x, v) + x->bias;
-  double p[2] = { x->p, plane ? 0 : y->p }, d[2] = { 0, 0 }, wy = 0, most = x->A;
-  if (plane) {
-    if (x->A > 0) d[0] = -wx / x->A;
-  } else {
-    const double off = scheme_between(scheme, x, y), det = x->A * y->A - off * off;
-    wy = perp_scheme_speed(scheme, y, v) + y->bias;
-    most = 0.5 * (x->A + y->A) + hypot(0.5 * (x->A - y->A), off);
-    if (det > 1e-12 * x->A * y->A) {
-      d[0] = (off * wy - y->A * wx) / det;
-      d[1] = (off * wx - x->A * wy) / det;
-    }
+  const bool alone = scheme->contacts == 0; /* contacts: velocities stay in the world */
+  if (!perp_scheme_any(scheme)) return;
+  for (int row = 0; row < scheme->contacts && warm; row++)
+    if (scheme->row[row].p != 0) perp_scheme_push(scheme, &scheme->row[row], scheme->row[row].p, v);
+  perp_scheme_load(scheme, v);
+  if (warm) perp_scheme_contacts_push(scheme);
+  if (!alone) perp_scheme_store(scheme, v);
+  for (int sweep = 0; sweep < n; sweep++) {
+    for (int row = 0; row < scheme->contacts; row++) scheme_solve(scheme, &scheme->row[row], v);
+    if (!alone) perp_scheme_load(scheme, v);
+    perp_scheme_contacts_sweep(scheme, true);
+    if (!alone) perp_scheme_store(scheme, v);
   }
-  contact->slides = hypot(p[0] + d[0], p[1] + d[1]) > bound;
-  if (contact->slides && most > 0) d[0] = -wx / most, d[1] = -wy / most;
-  for (int k = 0; k < 2; k++) p[k] += d[k];
-  const double size = hypot(p[0], p[1]);
-  if (size > bound) p[0] *= bound / size, p[1] *= bound / size;
-  perp_scheme_push(scheme, x, p[0] - x->p, v);
-  x->p = p[0];
-  if (plane) return;
-  perp_scheme_push(scheme, y, p[1] - y->p, v);
-  y->p = p[1];
+  if (alone) perp_scheme_store(scheme, v);
+  scheme->count.iterations += n;
 }
 
-/* Contacts of one pair of shapes follow each other: where those of contact i end. */
-static int scheme_manifold(const perp_scheme *scheme, int i)
+/* The impulse that a limit or contact gets to part at e times its approach, w its velocity. */
+static double scheme_rebound(const perp_scheme *scheme, double e, double approach, double total,
+                             double w, double A)
 {
-  const uint64_t pair = perp_contact_pair(scheme->found[i].id);
-  do i++;
-  while (i < scheme->n_contacts && perp_contact_pair(scheme->found[i].id) == pair);
-  return i;
-}
-
-void perp_scheme_sweep(perp_scheme *scheme, double *v)
-{
-  for (int contact = 0; contact < scheme->contacts; contact++)
-    scheme_solve(scheme, &scheme->row[contact], v);
-  for (int contact = 0, end; contact < scheme->n_contacts; contact = end) {
-    end = scheme_manifold(scheme, contact);
-    for (int k = contact; k < end; k++)
-      scheme_solve(scheme, &scheme->row[scheme->contact[k].row], v);
-    for (int k = contact; k < end; k++) scheme_friction(scheme, &scheme->contact[k], v);
-  }
-  if (scheme->n > 0) scheme->count.iterations++;
+  if (!(e > 0) || !(approach < -scheme->o.threshold) || !(total > 0)) return 0;
+  return fmax(-(w + e * approach) / A, -total);
 }
 
 void perp_scheme_bounce(perp_scheme *scheme, double *v)
 {
-  for (int i = 0; i < scheme->n; i++) {
+  for (int i = 0; i < scheme->contacts; i++) {
     perp_scheme_row *row = &scheme->row[i];
-    if (row->kind != PERP_SCHEME_LIMIT && row->kind != PERP_SCHEME_NORMAL) continue;
-    if (!(row->e > 0) || !(row->approach < -scheme->o.threshold) || !(row->total > 0)) continue;
-    const double p = fmax(-(perp_scheme_speed(scheme, row, v) + row->e * row->approach) / row->A,
-                          -row->total);
+    if (row->kind != PERP_SCHEME_LIMIT) continue;
+    const double p = scheme_rebound(scheme, row->e, row->approach, row->total,
+                                    perp_scheme_speed(scheme, row, v), row->A);
     perp_scheme_push(scheme, row, p, v);
     row->total += p;
     row->p = fmax(0, row->p + p);
   }
+  perp_scheme_load(scheme, v);
+  for (int i = 0; i < scheme->pairs; i++)
+    for (int k = scheme->pair[i].first; k < scheme->pair[i].end; k++) {
+      perp_scheme_contact *contact = &scheme->contact[k];
+      const double p = scheme_rebound(scheme, contact->e, contact->approach, contact->total[0],
+                                      perp_scheme_approach(scheme, &scheme->pair[i], k),
+                                      contact->A);
+      if (p == 0) continue;
+      perp_scheme_contact_push(scheme, &scheme->pair[i], k, p);
+      contact->total[0] += p;
+      contact->p[0] = fmax(0, contact->p[0] + p);
+    }
+  perp_scheme_store(scheme, v);
 }
 
 void perp_scheme_sum(perp_scheme *scheme)
 {
   for (int i = 0; i < scheme->n; i++) scheme->row[i].total += scheme->row[i].p;
+  for (int i = 0; i < scheme->n_contacts && !scheme->contact_rows; i++)
+    for (int k = 0; k < 3; k++) scheme->contact[i].total[k] += scheme->contact[i].p[k];
 }
 
 void perp_scheme_counted(perp_scheme *scheme)
 {
-  if (scheme->n == 0) return;
+  if (!perp_scheme_any(scheme)) return;
   scheme->count.problems++;
   scheme->count.swept++;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The rows of a step: of drives, joints and contacts, with the impulses of the step before. */
-#include "models/contact/step/belts.h"
+/* The rows of a step: of drives, joints and, where a scheme asks for it, contacts, with the
+ * impulses of the step before. */
 #include "models/formulations/schemes/scheme.h"
 
 #include <string.h>
@@ -9,11 +9,6 @@ enum { MOTOR, LOWER, UPPER, SLOTS };
 
 static const double NEAR =
     1e-6; /* of the size of the model: contacts that are looked for at rest */
-
-/* Part of the slip that the friction of a whole step stops, above which a contact slides: one cold
- * sweep leaves a tenth of it to a box that sticks on four contacts.  Sliding is thus seen late by
- * a time that goes with the square root of the step. */
-static const double SLIDES = 0.2;
 
 /* ---- memory ---- */
 
@@ -25,10 +20,12 @@ static int scheme_fixed(const perp_scheme *scheme)
 static void scheme_layout_grown(void *ws, perp_arena *arena)
 {
   perp_scheme *scheme = ws;
-  const int rows = scheme_fixed(scheme) + scheme->model->dim * scheme->cap;
-  scheme->row = PERP_CARVE(arena, perp_scheme_row, rows);
+  const int rows = scheme->contact_rows ? scheme->model->dim * scheme->cap : 0;
+  scheme->row = PERP_CARVE(arena, perp_scheme_row, scheme_fixed(scheme) + rows);
   scheme->slot = PERP_CARVE(arena, int, scheme_fixed(scheme));
   scheme->contact = PERP_CARVE(arena, perp_scheme_contact, scheme->cap);
+  scheme->pair = PERP_CARVE(arena, perp_scheme_pair, scheme->cap);
+  scheme->tie = PERP_CARVE(arena, perp_scheme_tie, 3 * (size_t)scheme->cap / 2);
   scheme->memory = PERP_CARVE(arena, perp_scheme_memory, scheme->cap);
   scheme->next = PERP_CARVE(arena, perp_scheme_memory, scheme->cap);
   scheme->impulse = PERP_CARVE(arena, double, 3 * (size_t)scheme->cap);
@@ -36,13 +33,13 @@ static void scheme_layout_grown(void *ws, perp_arena *arena)
 
 perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *scheme, int n)
 {
-  if (n <= scheme->cap && scheme->row != NULL) return PERP_OK;
+  if (n <= scheme->cap && scheme->contact != NULL) return PERP_OK;
   perp_arena old = scheme->grown;
   const perp_scheme_memory *memory = scheme->memory;
   scheme->grown = (perp_arena){ 0 };
   scheme->cap = n + n / 2 + 16;
   const perp_status status = perp_arena_layout(ctx, &scheme->grown, scheme_layout_grown, scheme);
-  if (status != PERP_OK) scheme->cap = scheme->n_memory = 0, scheme->row = NULL;
+  if (status != PERP_OK) scheme->cap = scheme->n_memory = 0, scheme->contact = NULL;
   if (scheme->n_memory > 0)
     memcpy(scheme->memory, memory, (size_t)scheme->n_memory * sizeof *memory);
   perp_arena_free(&old);
@@ -158,115 +155,41 @@ static void scheme_joint(const perp_scheme *scheme, int i, int k, double h, perp
 
 /* ---- contacts ---- */
 
-/* J of a direction d of a contact, for the bodies as they are turned in scheme->e. */
-static void scheme_direction(const perp_scheme *scheme, const perp_scheme_contact *contact,
-                             const double d[3], perp_scheme_row *row)
+/* J of direction k of a contact, which is a pair alone, for the bodies as they are turned in
+ * scheme->e. */
+static void scheme_direction(const perp_scheme *scheme, int contact, int k, perp_scheme_row *row)
 {
   const int dim = scheme->model->dim;
   for (int side = 0; side < 2; side++) {
-    const double sign = side == 0 ? -1 : 1;
-    double turn[3], *J = row->J[side];
+    const perp_v4 d = scheme->pair[contact].d[k], turn = scheme->contact[contact].turn[side][k];
+    double *J = row->J[side];
     if (row->body[side] < 0) continue;
-    perp_cross(contact->r[side], d, turn);
-    for (int i = 0; i < dim; i++) J[i] = sign * d[i];
-    if (dim == 2) {
-      J[2] = sign * turn[2];
-      continue;
-    }
-    perp_turn_back(3, scheme->e.pose[row->body[side]].R, turn, J + 3);
-    for (int i = 3; i < 6; i++) J[i] *= sign;
+    for (int i = 0; i < 3; i++) J[i] = dim == 2 ? turn[i] : side == 0 ? -d[i] : d[i];
+    if (dim == 3)
+      perp_turn_back(3, scheme->e.pose[row->body[side]].R, (double[]){ turn[0], turn[1], turn[2] },
+                     J + 3);
   }
   scheme_masses(scheme, row);
 }
 
-/* t1 across n and, where there is any, along u; t2 = n x t1 */
-static void scheme_tangents(int dim, const double n[3], const double u[3], double t1[3],
-                            double t2[3])
+/* Rows of contact i at the end of those there are. */
+static void scheme_contact_rows(perp_scheme *scheme, int i, const perp_scheme_memory *before)
 {
-  double along[3], normal = perp_dot(3, n, u), size;
-  for (int i = 0; i < 3; i++) along[i] = u[i] - normal * n[i];
-  size = sqrt(perp_dot(3, along, along));
-  if (dim == 2) {
-    t1[0] = -n[1], t1[1] = n[0], t1[2] = 0;
-    t2[0] = t2[1] = 0, t2[2] = 1;
-    return;
-  }
-  if (!(size > 1e-9 * fabs(normal) && size > 0)) {
-    const int k = fabs(n[0]) < 0.6 ? 0 : 1; /* an axis that n is not along */
-    for (int i = 0; i < 3; i++) along[i] = (i == k) - n[k] * n[i];
-    size = sqrt(perp_dot(3, along, along));
-  }
-  for (int i = 0; i < 3; i++) t1[i] = along[i] / size;
-  perp_cross(n, t1, t2);
-}
-
-/* u = velocity of b less that of a */
-static void scheme_velocity(const perp_scheme *scheme, const perp_contact *x,
-                            const perp_scheme_contact *c, const double *v, double u[3])
-{
-  const int dim = scheme->model->dim;
-  u[0] = u[1] = u[2] = 0;
-  for (int side = 0; side < 2; side++) {
-    if (x->body[side] < 0) continue;
-    const double *vb = v + (size_t)scheme->model->nvb * (size_t)x->body[side];
-    double w[3] = { 0 }, turn[3];
-    if (dim == 3)
-      perp_turn(3, scheme->e.pose[x->body[side]].R, vb + 3, w);
-    else
-      w[2] = vb[2];
-    perp_cross(w, c->r[side], turn);
-    for (int i = 0; i < dim; i++) u[i] += (side == 0 ? -1 : 1) * (vb[i] + turn[i]);
-  }
-}
-
-static const perp_scheme_memory *scheme_recall(const perp_scheme *scheme, uint64_t id, int *at)
-{
-  while (*at < scheme->n_memory && scheme->memory[*at].id < id) ++*at;
-  return *at < scheme->n_memory && scheme->memory[*at].id == id ? &scheme->memory[*at] : NULL;
-}
-
-static void scheme_contact(perp_scheme *scheme, int found, double t_end, double scale,
-                           const perp_scheme_memory *before)
-{
-  const int dim = scheme->model->dim;
-  const perp_contact *x = &scheme->found[found];
-  perp_scheme_contact *c = &scheme->contact[found];
-  double middle[3], u[3], belt[3] = { 0 };
-  perp_contact_middle(x, middle);
-  c->row = scheme->n;
-  for (int side = 0; side < 2; side++)
-    for (int k = 0; k < 3; k++)
-      c->r[side][k] = x->body[side] >= 0 && k < dim ? middle[k] - scheme->e.pose[x->body[side]].x[k]
-                                                    : 0;
-  scheme_velocity(scheme, x, c, scheme->v, u);
-  if (scheme->model->surfaces.belts) perp_belts_velocity(scheme->model, &scheme->e, x, t_end, belt);
-  memcpy(c->d[0], x->n, sizeof c->d[0]);
-  double slip[3], normal = perp_dot(3, x->n, u);
-  for (int k = 0; k < 3; k++) slip[k] = u[k] + belt[k] - normal * x->n[k];
-  scheme_tangents(dim, x->n, slip, c->d[1], c->d[2]);
-  const bool slides = before != NULL ? before->slides
-                                     : sqrt(perp_dot(3, slip, slip)) > scheme->o.slip;
-  c->mu = slides ? x->mu_dynamic : x->mu;
-  c->slides = false;
-  for (int k = 0; k < dim; k++) {
+  perp_scheme_contact *contact = &scheme->contact[i];
+  contact->row = scheme->n;
+  for (int k = 0; k < scheme->model->dim; k++) {
     perp_scheme_row *row = &scheme->row[scheme->n++];
     *row = (perp_scheme_row){ .kind = k == 0 ? PERP_SCHEME_NORMAL : PERP_SCHEME_TANGENT,
-                              .body = { x->body[0], x->body[1] },
-                              .lo = 0,
-                              .hi = HUGE_VAL };
-    scheme_direction(scheme, c, c->d[k], row);
-    if (before != NULL) {
-      row->p = scale * perp_dot(3, before->impulse, c->d[k]);
-      row->k = before->k[k];
-    }
-    if (k == 0) {
-      row->C = row->start = x->gap;
-      row->approach = normal;
-      row->e = x->e;
-      row->p = scheme_clamp(row, row->p);
-    } else {
-      row->given = perp_dot(3, belt, c->d[k]);
-    }
+                              .body = { scheme->found[i].body[0], scheme->found[i].body[1] },
+                              .hi = HUGE_VAL,
+                              .p = contact->p[k],
+                              .k = before != NULL ? before->k[k] : 0,
+                              .given = contact->bias[k] };
+    scheme_direction(scheme, i, k, row);
+    if (k > 0) continue;
+    row->C = row->start = contact->C;
+    row->approach = contact->approach;
+    row->e = contact->e;
   }
 }
 
@@ -286,7 +209,7 @@ static double scheme_margin(const perp_scheme *scheme, double t, double h)
 
 static bool scheme_find(perp_scheme *scheme, double t, double h)
 {
-  scheme->n_contacts = 0;
+  scheme->n_contacts = scheme->pairs = 0;
   if (scheme->collision == NULL) return true;
   const double start = scheme->timing ? perp_clock_wall() : 0, margin = scheme_margin(scheme, t, h);
   if (!isfinite(margin)) return false;
@@ -350,9 +273,10 @@ bool perp_scheme_begin(perp_scheme *scheme, double t, double h, double part)
       scheme->row[scheme->n++] = row;
     }
   scheme->contacts = scheme->n;
-  for (int contact = 0, at = 0; contact < scheme->n_contacts; contact++)
-    scheme_contact(scheme, contact, t + h, scale,
-                   scheme_recall(scheme, scheme->found[contact].id, &at));
+  if (scheme->n_contacts > 0) perp_scheme_contacts_begin(scheme, t + h, scale);
+  for (int contact = 0, at = 0; contact < scheme->n_contacts && scheme->contact_rows; contact++)
+    scheme_contact_rows(scheme, contact,
+                        perp_scheme_recall(scheme, scheme->found[contact].id, &at));
   if (scheme->timing)
     scheme->assembly_s += perp_clock_wall() - start - (scheme->collision_s - found);
   return true;
@@ -371,29 +295,11 @@ void perp_scheme_refresh(perp_scheme *scheme, double t, double h)
   for (int joint = 0; joint < model->n_joints; joint++)
     for (int k = 0; k < scheme->e.blocks.cptr[joint + 1] - scheme->e.blocks.cptr[joint]; k++)
       scheme_joint(scheme, joint, k, h, &scheme->row[at++]);
-  for (int contact = 0; contact < scheme->n_contacts && model->dim == 3; contact++)
-    for (int k = 0; k < 3; k++)
-      scheme_direction(scheme, &scheme->contact[contact], scheme->contact[contact].d[k],
-                       &scheme->row[scheme->contact[contact].row + k]);
+  perp_scheme_contacts_refresh(scheme);
+  for (int i = scheme->contacts; i < scheme->n && model->dim == 3; i++)
+    scheme_direction(scheme, (i - scheme->contacts) / 3, (i - scheme->contacts) % 3,
+                     &scheme->row[i]);
   if (scheme->timing) scheme->assembly_s += perp_clock_wall() - start;
-}
-
-/* Did the contact slide in the step?  Its friction was at its bound when it was solved for, and it
- * moves faster at the end than SLIDES of its friction would stop: a fixed number of sweeps takes
- * the friction of one contact to its bound while others hold the body.  A contact that does not
- * press slides as a new one does. */
-static bool scheme_slides(const perp_scheme *scheme, const perp_scheme_contact *contact)
-{
-  double square = 0, A = 0;
-  for (int k = 1; k < scheme->model->dim; k++) {
-    const perp_scheme_row *row = &scheme->row[contact->row + k];
-    const double u = perp_scheme_speed(scheme, row, scheme->v1) + row->given;
-    square += u * u;
-    A = fmax(A, row->A);
-  }
-  const double total = scheme->row[contact->row].total;
-  if (!(total > 0)) return sqrt(square) > scheme->o.slip;
-  return contact->slides && sqrt(square) > fmax(scheme->o.slip, SLIDES * A * contact->mu * total);
 }
 
 void perp_scheme_remember(perp_scheme *scheme, double h, double part)
@@ -412,24 +318,18 @@ void perp_scheme_remember(perp_scheme *scheme, double h, double part)
     scheme->joint_k[scheme->slot[i]] = scheme->row[i].k;
     scheme->lambda[scheme->slot[i]] = scheme->row[i].total / h;
   }
-  for (int i = 0; i < scheme->n_contacts; i++) {
-    const perp_scheme_contact *contact = &scheme->contact[i];
-    perp_scheme_memory *memory = &scheme->next[i];
-    *memory = (perp_scheme_memory){ .id = scheme->found[i].id,
-                                    .slides = scheme_slides(scheme, contact) };
-    for (int l = 0; l < 3; l++) scheme->impulse[3 * i + l] = 0;
-    for (int k = 0; k < model->dim; k++) memory->k[k] = scheme->row[contact->row + k].k;
-    for (int k = 0; k < model->dim; k++)
-      for (int l = 0; l < 3; l++) {
-        memory->impulse[l] += scheme->row[contact->row + k].p * contact->d[k][l];
-        scheme->impulse[3 * i + l] += scheme->row[contact->row + k].total * contact->d[k][l];
-      }
+  for (int i = scheme->contacts; i < scheme->n; i++) {
+    const int k = (i - scheme->contacts) % model->dim;
+    perp_scheme_contact *contact = &scheme->contact[(i - scheme->contacts) / model->dim];
+    contact->p[k] = scheme->row[i].p;
+    contact->total[k] = scheme->row[i].total;
   }
-  perp_scheme_memory *old = scheme->memory;
-  scheme->memory = scheme->next;
-  scheme->next = old;
-  scheme->n_memory = scheme->n_contacts;
+  perp_scheme_contacts_remember(scheme);
+  for (int i = scheme->contacts; i < scheme->n; i++)
+    scheme->memory[(i - scheme->contacts) / model->dim].k[(i - scheme->contacts) % model->dim] =
+        scheme->row[i].k;
   scheme->h_before = part;
   if (scheme->n_contacts > scheme->count.contacts) scheme->count.contacts = scheme->n_contacts;
-  if (scheme->n > scheme->count.rows) scheme->count.rows = scheme->n;
+  const int rows = scheme->contacts + model->dim * scheme->n_contacts;
+  if (rows > scheme->count.rows) scheme->count.rows = rows;
 }

@@ -40,10 +40,9 @@ static perp_reason si_baumgarte_step(perp_scheme *scheme, double t, double h)
   const struct si_baumgarte_opts *opts = &((const si_baumgarte *)scheme)->o;
   if (!perp_scheme_begin(scheme, t, h, h)) return PERP_NOT_FINITE;
   perp_scheme_forces(scheme, t, h);
-  perp_scheme_bias(scheme, h, perp_scheme_baumgarte, true);
-  perp_scheme_warm(scheme, scheme->v1);
-  for (int iteration = 0; iteration < opts->iterations; iteration++)
-    perp_scheme_sweep(scheme, scheme->v1);
+  const perp_scheme_feedback feedback = perp_scheme_baumgarte(h);
+  perp_scheme_bias(scheme, h, &feedback, true);
+  perp_scheme_sweep(scheme, opts->iterations, true, scheme->v1);
   perp_scheme_move(scheme, h, scheme->v1);
   perp_scheme_sum(scheme);
   perp_scheme_remember(scheme, h, h);

@@ -53,12 +53,21 @@ static void si_ngs_pass(si_ngs *ngs)
   memset(ngs->dq, 0, (size_t)scheme->model->nv * sizeof *ngs->dq);
   for (int i = 0; i < scheme->n; i++) {
     const perp_scheme_row *row = &scheme->row[i];
-    if (row->kind == PERP_SCHEME_OWN || row->kind == PERP_SCHEME_TANGENT || !(row->A > 0)) continue;
+    if (row->kind == PERP_SCHEME_OWN || !(row->A > 0)) continue;
     double C = row->C + perp_scheme_speed(scheme, row, ngs->dq);
-    if (row->kind == PERP_SCHEME_NORMAL) C = PART * fmin(0, C + PERP_SCHEME_SLOP);
     if (row->kind == PERP_SCHEME_LIMIT) C = fmin(0, C);
     perp_scheme_push(scheme, row, -C / row->A, ngs->dq);
   }
+  perp_scheme_cold(scheme);
+  for (int i = 0; i < scheme->n_contacts; i++) {
+    perp_scheme_contact *contact = &scheme->contact[i];
+    contact->bias[0] = contact->C + PERP_SCHEME_SLOP;
+    contact->soft = 0;
+    contact->inverse = contact->A > 0 ? PART / contact->A : 0;
+  }
+  perp_scheme_load(scheme, ngs->dq);
+  perp_scheme_contacts_sweep(scheme, false);
+  perp_scheme_store(scheme, ngs->dq);
   perp_scheme_move(scheme, 1, ngs->dq);
 }
 
@@ -67,14 +76,12 @@ static perp_reason si_ngs_step(perp_scheme *scheme, double t, double h)
   si_ngs *ngs = (si_ngs *)scheme;
   if (!perp_scheme_begin(scheme, t, h, h)) return PERP_NOT_FINITE;
   perp_scheme_forces(scheme, t, h);
-  perp_scheme_bias(scheme, h, NULL, true);
-  perp_scheme_warm(scheme, scheme->v1);
-  for (int iteration = 0; iteration < ngs->o.iterations; iteration++)
-    perp_scheme_sweep(scheme, scheme->v1);
+  perp_scheme_bias(scheme, h, &perp_scheme_rigid, true);
+  perp_scheme_sweep(scheme, ngs->o.iterations, true, scheme->v1);
   perp_scheme_sum(scheme);
   perp_scheme_move(scheme, h, scheme->v1);
   perp_scheme_remember(scheme, h, h);
-  for (int i = 0; i < POSITIONS && scheme->n > 0; i++) {
+  for (int i = 0; i < POSITIONS && perp_scheme_any(scheme); i++) {
     if (!perp_all_finite(scheme->model->nq, scheme->q1)) return PERP_NOT_FINITE;
     perp_scheme_refresh(scheme, t + h, h);
     si_ngs_pass(ngs);

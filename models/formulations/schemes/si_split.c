@@ -46,22 +46,28 @@ typedef struct si_split {
 static void si_split_correct(si_split *split, double h)
 {
   perp_scheme *scheme = &split->s;
+  const perp_scheme_feedback feedback = perp_scheme_baumgarte(h);
   memset(split->u, 0, (size_t)scheme->model->nv * sizeof *split->u);
-  for (int i = 0; i < scheme->n; i++) scheme->row[i].p = 0;
-  for (int sweep = 0; sweep < split->o.iterations; sweep++)
+  perp_scheme_bias(scheme, h, &feedback, false);
+  perp_scheme_cold(scheme);
+  for (int i = 0; i < scheme->n_contacts; i++)
+    if (scheme->contact[i].C > 0) scheme->contact[i].inverse = 0; /* open: nothing to correct */
+  for (int sweep = 0; sweep < split->o.iterations; sweep++) {
     for (int i = 0; i < scheme->n; i++) {
       perp_scheme_row *row = &scheme->row[i];
       const bool joint = row->kind == PERP_SCHEME_JOINT;
-      if (row->kind == PERP_SCHEME_OWN || row->kind == PERP_SCHEME_TANGENT || !(row->A > 0))
-        continue;
-      if (!joint && row->C > 0) continue; /* open: nothing to correct */
-      const double w_u = perp_scheme_speed(scheme, row, split->u) +
-                         perp_scheme_baumgarte(scheme, row, h);
+      if (row->kind == PERP_SCHEME_OWN || !(row->A > 0)) continue;
+      if (!joint && row->C > 0) continue;
+      const double w_u = perp_scheme_speed(scheme, row, split->u) + feedback.rate[0] * row->C;
       double p = row->p - w_u / row->A;
       if (!joint) p = fmax(0, p);
       perp_scheme_push(scheme, row, p - row->p, split->u);
       row->p = p;
     }
+    perp_scheme_load(scheme, split->u);
+    perp_scheme_contacts_sweep(scheme, false);
+    perp_scheme_store(scheme, split->u);
+  }
 }
 
 static perp_reason si_split_step(perp_scheme *scheme, double t, double h)
@@ -69,10 +75,8 @@ static perp_reason si_split_step(perp_scheme *scheme, double t, double h)
   si_split *split = (si_split *)scheme;
   if (!perp_scheme_begin(scheme, t, h, h)) return PERP_NOT_FINITE;
   perp_scheme_forces(scheme, t, h);
-  perp_scheme_bias(scheme, h, NULL, true);
-  perp_scheme_warm(scheme, scheme->v1);
-  for (int iteration = 0; iteration < split->o.iterations; iteration++)
-    perp_scheme_sweep(scheme, scheme->v1);
+  perp_scheme_bias(scheme, h, &perp_scheme_rigid, true);
+  perp_scheme_sweep(scheme, split->o.iterations, true, scheme->v1);
   perp_scheme_sum(scheme);
   perp_scheme_remember(scheme, h, h);
   si_split_correct(split, h);

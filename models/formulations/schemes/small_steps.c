@@ -40,24 +40,18 @@ typedef struct small_steps {
   struct small_steps_opts o;
 } small_steps;
 
-static double small_steps_feedback(const perp_scheme *scheme, const perp_scheme_row *row, double h)
-{
-  (void)scheme;
-  return row->C / h;
-}
-
 static perp_reason small_steps_step(perp_scheme *scheme, double t, double whole)
 {
   const struct small_steps_opts *opts = &((const small_steps *)scheme)->o;
   const double h = whole / opts->substeps;
+  const perp_scheme_feedback feedback = perp_scheme_rate(1 / h);
   if (!perp_scheme_begin(scheme, t, whole, h)) return PERP_NOT_FINITE;
   for (int part = 0; part < opts->substeps; part++) {
     if (part > 0) perp_scheme_refresh(scheme, t + part * h, h);
     perp_scheme_forces(scheme, t + part * h, h);
-    perp_scheme_bias(scheme, h, small_steps_feedback, false);
-    for (int row = 0; row < scheme->n; row++) scheme->row[row].p = 0;
-    for (int iteration = 0; iteration < opts->iterations; iteration++)
-      perp_scheme_sweep(scheme, scheme->v1);
+    perp_scheme_bias(scheme, h, &feedback, false);
+    perp_scheme_cold(scheme);
+    perp_scheme_sweep(scheme, opts->iterations, false, scheme->v1);
     perp_scheme_move(scheme, h, scheme->v1);
     if (!perp_all_finite(scheme->model->nq, scheme->q1)) return PERP_NOT_FINITE;
     perp_scheme_sum(scheme);

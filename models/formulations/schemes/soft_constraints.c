@@ -220,27 +220,27 @@ static void soft_cone(int dim, double mu, double impratio, const double R[3], co
 /* The first tangent of MuJoCo's frame of a contact, as parts [2] along those of the contact: across
  * n, from the y axis of the world, or where n is along that from the z axis.  In the plane there is
  * one tangent. */
-static void soft_frame(int dim, const perp_scheme_contact *contact, double t[2])
+static void soft_frame(int dim, const perp_v4 d[3], double t[2])
 {
   t[0] = 1, t[1] = 0;
   if (dim == 2) return;
-  const int axis = fabs(contact->d[0][1]) < 0.5 ? 1 : 2;
-  const double size = hypot(contact->d[1][axis], contact->d[2][axis]);
-  t[0] = contact->d[1][axis] / size;
-  t[1] = contact->d[2][axis] / size;
+  const int axis = fabs(d[0][1]) < 0.5 ? 1 : 2;
+  const double size = hypot(d[1][axis], d[2][axis]);
+  t[0] = d[1][axis] / size;
+  t[1] = d[2][axis] / size;
 }
 
 /* The same as soft_cone for a pyramid, R that of its edges. */
-static void soft_pyramid(int dim, const perp_scheme_contact *contact, double R, const double w[3],
+static void soft_pyramid(int dim, double mu, const perp_v4 d[3], double R, const double w[3],
                          double f[3], double D[9])
 {
   double t[2];
-  soft_frame(dim, contact, t);
+  soft_frame(dim, d, t);
   memset(D, 0, 9 * sizeof *D);
   for (int k = 0; k < dim; k++) f[k] = 0;
   for (int edge = 0; edge < 2 * (dim - 1); edge++) {
-    const double mu = edge % 2 == 0 ? contact->mu : -contact->mu;
-    const double g[3] = { 1, mu * (edge < 2 ? t[0] : -t[1]), mu * (edge < 2 ? t[1] : t[0]) };
+    const double side = edge % 2 == 0 ? mu : -mu;
+    const double g[3] = { 1, side * (edge < 2 ? t[0] : -t[1]), side * (edge < 2 ? t[1] : t[0]) };
     const double at = perp_dot(dim, g, w);
     if (at >= 0) continue;
     for (int k = 0; k < dim; k++) f[k] -= at / R * g[k];
@@ -250,14 +250,15 @@ static void soft_pyramid(int dim, const perp_scheme_contact *contact, double R, 
 }
 
 /* Is the friction f of a contact at its bound? */
-static bool soft_slides(const soft_constraints *constraints, const perp_scheme_contact *contact)
+static bool soft_slides(const soft_constraints *constraints, int i)
 {
+  const perp_scheme_contact *contact = &constraints->s.contact[i];
   const int dim = constraints->s.model->dim;
   const double f1 = constraints->x[contact->row + 1].f,
                f2 = dim == 3 ? constraints->x[contact->row + 2].f : 0;
   double t[2], tangent = hypot(f1, f2);
   if (constraints->o.cone == PYRAMIDAL) {
-    soft_frame(dim, contact, t);
+    soft_frame(dim, constraints->s.pair[i].d, t);
     tangent = fabs(t[0] * f1 + t[1] * f2) + fabs(t[0] * f2 - t[1] * f1);
   }
   return tangent > (1 - 1e-9) * contact->mu * constraints->x[contact->row].f && tangent > 0;
@@ -301,7 +302,7 @@ static double soft_forces(soft_constraints *constraints, double h, double t, boo
     }
     const double mu = scheme->contact[contact].mu;
     if (constraints->o.cone == PYRAMIDAL && mu > 0)
-      soft_pyramid(dim, &scheme->contact[contact],
+      soft_pyramid(dim, mu, scheme->pair[contact].d,
                    2 * mu * mu * (1 + mu * mu) * R[0] / constraints->o.impratio, at, f, D);
     else
       soft_cone(dim, mu, constraints->o.impratio, R, at, f, D);
@@ -465,7 +466,7 @@ static perp_reason soft_constraints_step(perp_scheme *scheme, double t, double h
   for (int row = 0; row < scheme->n; row++)
     scheme->row[row].p = scheme->row[row].total = h * constraints->x[row].f;
   for (int contact = 0; contact < scheme->n_contacts; contact++)
-    scheme->contact[contact].slides = soft_slides(constraints, &scheme->contact[contact]);
+    scheme->contact[contact].slides = soft_slides(constraints, contact);
   perp_scheme_move(scheme, h, scheme->v1);
   perp_scheme_remember(scheme, h, h);
   return PERP_EXACT;
@@ -504,6 +505,7 @@ static perp_status soft_constraints_create(perp_ctx *ctx, perp_model *model,
                        shape, model->shape_def[shape].surface.restitution);
   like.s.o = like.o.scheme;
   like.s.step = soft_constraints_step;
+  like.s.contact_rows = true;
   PERP_TRY(
       perp_scheme_create(ctx, model, parts, h, &like.s, sizeof like, soft_constraints_layout, ws));
   soft_constraints *constraints = *ws;

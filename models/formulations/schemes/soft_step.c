@@ -49,55 +49,34 @@ typedef struct soft_step {
   struct soft_step_opts o;
 } soft_step;
 
-/* omega and zeta of a row in a substep h */
-static double soft_step_omega(const perp_scheme_row *row, double h, double *zeta)
+/* rate and S / A of rows with these in a substep h */
+static void soft_step_spring(perp_scheme_feedback *feedback, int of, double frequency, double zeta,
+                             double h)
 {
-  const bool joint = row->kind == PERP_SCHEME_JOINT;
-  const bool fixed = row->body[0] < 0 || row->body[1] < 0;
-  const double contact = row->kind == PERP_SCHEME_NORMAL && fixed ? 2 * FREQUENCY : FREQUENCY;
-  *zeta = joint ? JOINT_RATIO : RATIO;
-  return 2 * M_PI * fmin(joint ? JOINT_FREQUENCY : contact, 0.25 / h);
-}
-
-static double soft_step_feedback(const perp_scheme *scheme, const perp_scheme_row *row, double h)
-{
-  (void)scheme;
-  double zeta;
-  const double omega = soft_step_omega(row, h, &zeta), rate = omega / (2 * zeta + h * omega);
-  return row->kind == PERP_SCHEME_JOINT ? rate * row->C : fmax(rate * row->C, -PUSH);
-}
-
-/* S of the rows that the feedback acts on */
-static void soft_step_soften(soft_step *step, double h)
-{
-  perp_scheme *scheme = &step->s;
-  for (int i = 0; i < scheme->n; i++) {
-    perp_scheme_row *row = &scheme->row[i];
-    double zeta;
-    if (row->kind == PERP_SCHEME_OWN || row->kind == PERP_SCHEME_TANGENT) continue;
-    if (row->kind != PERP_SCHEME_JOINT && row->C > 0) continue;
-    const double omega = soft_step_omega(row, h, &zeta);
-    row->soft += row->A / (h * omega * (2 * zeta + h * omega));
-  }
+  const double omega = 2 * M_PI * fmin(frequency, 0.25 / h);
+  feedback->rate[of] = omega / (2 * zeta + h * omega);
+  feedback->soft[of] = 1 / (h * omega * (2 * zeta + h * omega));
 }
 
 static perp_reason soft_step_step(perp_scheme *scheme, double t, double whole)
 {
   soft_step *step = (soft_step *)scheme;
   const double h = whole / step->o.substeps;
+  perp_scheme_feedback feedback = { .push = PUSH };
+  soft_step_spring(&feedback, PERP_SCHEME_OF_JOINT, JOINT_FREQUENCY, JOINT_RATIO, h);
+  soft_step_spring(&feedback, PERP_SCHEME_OF_LIMIT, FREQUENCY, RATIO, h);
+  soft_step_spring(&feedback, PERP_SCHEME_OF_BODIES, FREQUENCY, RATIO, h);
+  soft_step_spring(&feedback, PERP_SCHEME_OF_GROUND, 2 * FREQUENCY, RATIO, h);
   if (!perp_scheme_begin(scheme, t, whole, h)) return PERP_NOT_FINITE;
   for (int part = 0; part < step->o.substeps; part++) {
     if (part > 0) perp_scheme_refresh(scheme, t + part * h, h);
     perp_scheme_forces(scheme, t + part * h, h);
-    perp_scheme_warm(scheme, scheme->v1);
-    perp_scheme_bias(scheme, h, soft_step_feedback, false);
-    soft_step_soften(step, h);
-    for (int iteration = 0; iteration < step->o.iterations; iteration++)
-      perp_scheme_sweep(scheme, scheme->v1);
+    perp_scheme_bias(scheme, h, &feedback, false);
+    perp_scheme_sweep(scheme, step->o.iterations, true, scheme->v1);
     perp_scheme_move(scheme, h, scheme->v1);
     if (!perp_all_finite(scheme->model->nq, scheme->q1)) return PERP_NOT_FINITE;
-    perp_scheme_bias(scheme, h, NULL, false);
-    perp_scheme_sweep(scheme, scheme->v1);
+    perp_scheme_bias(scheme, h, &perp_scheme_rigid, false);
+    perp_scheme_sweep(scheme, 1, false, scheme->v1);
     perp_scheme_sum(scheme);
   }
   perp_scheme_bounce(scheme, scheme->v1);

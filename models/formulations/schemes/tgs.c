@@ -52,29 +52,34 @@ typedef struct tgs {
 
 static const double OVERLAP = 0.8; /* most of an overlap that a sub-step corrects */
 
-static double tgs_feedback(const perp_scheme *scheme, const perp_scheme_row *row, double h)
-{
-  const double bias = ((const tgs *)scheme)->bias;
-  return (row->kind == PERP_SCHEME_JOINT ? bias : fmin(OVERLAP, bias)) * row->C / h;
-}
-
-/* Rows that rebound keep their e, others lose it. */
+/* What does not approach fast, or does not close, has no rebound: e = 0. */
 static void tgs_rebounds(perp_scheme *scheme, double h)
 {
-  for (int i = 0; i < scheme->n; i++) {
+  for (int i = 0; i < scheme->contacts; i++) {
     perp_scheme_row *row = &scheme->row[i];
     if (!(row->approach < -scheme->o.threshold) ||
         row->C + h * perp_scheme_speed(scheme, row, scheme->v1) > 0)
       row->e = 0;
   }
+  perp_scheme_load(scheme, scheme->v1);
+  for (int i = 0; i < scheme->pairs; i++)
+    for (int k = scheme->pair[i].first; k < scheme->pair[i].end; k++) {
+      perp_scheme_contact *contact = &scheme->contact[k];
+      if (!(contact->approach < -scheme->o.threshold) ||
+          contact->C + h * perp_scheme_approach(scheme, &scheme->pair[i], k) > 0)
+        contact->e = 0;
+    }
 }
 
-static void tgs_sweep(perp_scheme *scheme, double h, perp_scheme_feedback *feedback)
+static void tgs_sweep(perp_scheme *scheme, double h, const perp_scheme_feedback *feedback)
 {
   perp_scheme_bias(scheme, h, feedback, false);
-  for (int i = 0; i < scheme->n; i++)
+  for (int i = 0; i < scheme->contacts; i++)
     if (scheme->row[i].e > 0) scheme->row[i].bias = scheme->row[i].e * scheme->row[i].approach;
-  perp_scheme_sweep(scheme, scheme->v1);
+  for (int i = 0; i < scheme->n_contacts; i++)
+    if (scheme->contact[i].e > 0)
+      scheme->contact[i].bias[0] = scheme->contact[i].e * scheme->contact[i].approach;
+  perp_scheme_sweep(scheme, 1, false, scheme->v1);
 }
 
 /* With v1, and the errors of joints and limits along their rows. */
@@ -92,16 +97,19 @@ static perp_reason tgs_step(perp_scheme *scheme, double t, double whole)
 {
   const struct tgs_opts *opts = &((const tgs *)scheme)->o;
   const double h = whole / opts->positions;
+  const double bias = ((const tgs *)scheme)->bias;
+  perp_scheme_feedback feedback = perp_scheme_rate(fmin(OVERLAP, bias) / h);
+  feedback.rate[PERP_SCHEME_OF_JOINT] = bias / h;
   const bool each = opts->external == EXTERNAL_EACH;
   if (!perp_scheme_begin(scheme, t, whole, whole)) return PERP_NOT_FINITE;
   for (int part = 0; part < opts->positions; part++) {
     if (each || part == 0) perp_scheme_forces(scheme, t + part * h, each ? h : whole);
     if (part == 0) tgs_rebounds(scheme, whole);
-    tgs_sweep(scheme, h, tgs_feedback);
+    tgs_sweep(scheme, h, &feedback);
     tgs_move(scheme, h);
     if (!perp_all_finite(scheme->model->nq, scheme->q1)) return PERP_NOT_FINITE;
   }
-  tgs_sweep(scheme, h, NULL); /* one without feedback of positions, as PhysX */
+  tgs_sweep(scheme, h, &perp_scheme_rigid); /* one without feedback of positions, as PhysX */
   perp_scheme_sum(scheme);
   perp_scheme_remember(scheme, whole, whole);
   perp_scheme_counted(scheme);

@@ -214,6 +214,7 @@ static perp_status xpbd_create(perp_ctx *ctx, perp_model *model, const perp_part
   xpbd like = { .o = *(const struct xpbd_opts *)parts->formulation.opts };
   like.s.o = like.o.scheme;
   like.s.step = xpbd_step;
+  like.s.contact_rows = true;
   return perp_scheme_create(ctx, model, parts, h, &like.s, sizeof like, xpbd_layout, ws);
 }
 

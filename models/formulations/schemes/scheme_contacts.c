@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Contacts of schemes: from what was found at the start of a step to what is left for the next. */
+#include "models/contact/step/belts.h"
+#include "models/formulations/schemes/scheme_motion.h"
+
+#include <string.h>
+
+/* Part of the slip that the friction of a whole step stops, above which a contact slides: one cold
+ * sweep leaves a tenth of it to a box that sticks on four contacts.  Sliding is thus seen late by
+ * a time that goes with the square root of the step. */
+static const double SLIDES = 0.2;
+
+/* ---- bodies ---- */
+
+/* M^-1 of a body, in the world: of what turns, in the plane of all */
+static void scheme_inertia(const perp_model *model, const perp_inertia *in, const double *R,
+                           perp_scheme_body *body)
+{
+  const double *I = in->Iinv;
+  body->round = I[0] == I[4] && I[4] == I[8] && I[1] == 0 && I[2] == 0 && I[5] == 0;
+  for (int k = 0; k < 3; k++) body->I[k] = (perp_v4){ 0 };
+  if (model->dim == 2) {
+    body->I[0] = (perp_v4){ body->part, body->part, I[8] };
+  } else if (body->round) {
+    for (int k = 0; k < 3; k++) body->I[k][k] = I[8];
+  } else {
+    for (int k = 0; k < 3; k++) {
+      const double row[3] = { R[k], R[k + 3], R[k + 6] };
+      double turned[3], column[3];
+      perp_sym_mul(I, row, turned);
+      perp_turn(3, R, turned, column);
+      body->I[k] = (perp_v4){ column[0], column[1], column[2] };
+    }
+  }
+}
+
+static void scheme_bodies(perp_scheme *scheme)
+{
+  const perp_model *model = scheme->model;
+  for (int i = 0; i < model->n_bodies; i++)
+    if (scheme->body[i + 1].touched)
+      scheme_inertia(model, &model->inertia[i], scheme->e.pose[i].R, &scheme->body[i + 1]);
+}
+
+void perp_scheme_load(perp_scheme *scheme, const double *v)
+{
+  const perp_model *model = scheme->model;
+  for (int i = 0; i < model->n_bodies; i++) {
+    perp_scheme_body *body = &scheme->body[i + 1];
+    const double *vb = v + (size_t)model->nvb * (size_t)i;
+    if (!body->touched) continue;
+    if (model->dim == 2) {
+      body->w = (perp_v4){ vb[0], vb[1], vb[2] };
+    } else {
+      double w[3];
+      perp_turn(3, scheme->e.pose[i].R, vb + 3, w);
+      body->v = (perp_v4){ vb[0], vb[1], vb[2] };
+      body->w = body->before = (perp_v4){ w[0], w[1], w[2] };
+    }
+  }
+}
+
+/* The change of w is turned back: what did not change stays as it was to the bit. */
+void perp_scheme_store(const perp_scheme *scheme, double *v)
+{
+  const perp_model *model = scheme->model;
+  for (int i = 0; i < model->n_bodies; i++) {
+    const perp_scheme_body *body = &scheme->body[i + 1];
+    double *vb = v + (size_t)model->nvb * (size_t)i, change[3], w[3];
+    if (!body->touched) continue;
+    for (int k = 0; k < 3; k++) vb[k] = model->dim == 2 ? body->w[k] : body->v[k];
+    if (model->dim == 2) continue;
+    for (int k = 0; k < 3; k++) change[k] = body->w[k] - body->before[k];
+    perp_turn_back(3, scheme->e.pose[i].R, change, w);
+    for (int k = 0; k < 3; k++) vb[3 + k] += w[k];
+  }
+}
+
+/* ---- masses ---- */
+
+/* J_k M^-1 of a contact, of what turns: the two bodies */
+typedef struct scheme_weights {
+  perp_v4 turn[2][3];
+} scheme_weights;
+
+/* J_k M^-1 J_l' of contact x with one of its pair that has these weights; parts: d_k . d_k of it,
+ * 0 in the plane */
+PERP_CLONE_INLINE double scheme_between(const perp_scheme_contact *x, int k, int l,
+                                        const scheme_weights *weights, double parts)
+{
+  const perp_v4 sum = x->turn[0][k] * weights->turn[0][l] + x->turn[1][k] * weights->turn[1][l];
+  return (k == l ? parts : 0) + SCHEME_SUM4(sum);
+}
+
+/* What the tangents of a contact are solved with */
+PERP_CLONE_INLINE void scheme_stick(bool plane, perp_scheme_contact *contact,
+                                    const scheme_weights *own, double parts)
+{
+  const double xx = scheme_between(contact, 1, 1, own, parts),
+               xy = scheme_between(contact, 1, 2, own, parts),
+               yy = scheme_between(contact, 2, 2, own, parts);
+  const double det = xx * yy - xy * xy, mean = 0.5 * (xx + yy), apart = 0.5 * (xx - yy),
+               most = mean + sqrt(apart * apart + xy * xy);
+  contact->across[0] = (perp_v2){ xx, xy };
+  contact->across[1] = (perp_v2){ xy, yy };
+  contact->stick[0] = contact->stick[1] = (perp_v2){ 0 };
+  if (plane) {
+    if (xx > 0) contact->stick[0][0] = 1 / xx;
+  } else if (det > 1e-12 * xx * yy) {
+    contact->stick[0] = (perp_v2){ yy / det, -xy / det };
+    contact->stick[1] = (perp_v2){ -xy / det, xx / det };
+  }
+  contact->slide = most > 0 ? 1 / most : 0;
+}
+
+/* A of contacts, and what couples those of one four; again: where it changes as bodies turn */
+PERP_CLONES_OF_FOUR static void scheme_contacts_masses(const perp_scheme *scheme, bool again)
+{
+  const bool plane = scheme->model->dim == 2;
+  for (int i = 0; i < scheme->pairs; i++) {
+    const perp_scheme_pair *pair = &scheme->pair[i];
+    const perp_scheme_body *a = &scheme->body[pair->body[0]], *b = &scheme->body[pair->body[1]];
+    const double parts = plane ? 0 : a->part + b->part;
+    perp_scheme_tie *tie = &scheme->tie[pair->tie];
+    if (again && a->round && b->round) continue;
+    scheme_weights weights[SCHEME_FOUR];
+    for (int c = pair->first, first = c; c < pair->end; c++) {
+      perp_scheme_contact *x = &scheme->contact[c];
+      if (c - first == SCHEME_FOUR) first = c;
+      scheme_weights *own = &weights[c - first];
+      for (int k = 0; k < 3; k++) {
+        scheme_weigh(plane, a, &x->turn[0][k], &own->turn[0][k]);
+        scheme_weigh(plane, b, &x->turn[1][k], &own->turn[1][k]);
+      }
+      x->A = scheme_between(x, 0, 0, own, parts);
+      scheme_stick(plane, x, own, parts);
+      for (int j = first; j < c; j++) {
+        const scheme_weights *other = &weights[j - first];
+        tie->normal = scheme_between(x, 0, 0, other, parts);
+        for (int l = 0; l < 2; l++) {
+          const perp_v2 column = { scheme_between(x, 1, 1 + l, other, parts),
+                                   scheme_between(x, 2, 1 + l, other, parts) };
+          tie->tangents[l] = scheme_times(x->stick, column);
+        }
+        tie++;
+      }
+    }
+  }
+}
+
+void perp_scheme_contacts_refresh(perp_scheme *scheme)
+{
+  if (scheme->n_contacts == 0 || scheme->model->dim == 2) return;
+  scheme_bodies(scheme);
+  scheme_contacts_masses(scheme, true);
+}
+
+/* ---- the start of a step ---- */
+
+/* t1 across n and, where there is any, along u; t2 = n x t1 */
+static void scheme_tangents(int dim, const double n[3], const double u[3], double t1[3],
+                            double t2[3])
+{
+  double along[3], normal = perp_dot(3, n, u), size;
+  for (int i = 0; i < 3; i++) along[i] = u[i] - normal * n[i];
+  size = sqrt(perp_dot(3, along, along));
+  if (dim == 2) {
+    t1[0] = -n[1], t1[1] = n[0], t1[2] = 0;
+    t2[0] = t2[1] = t2[2] = 0;
+    return;
+  }
+  if (!(size > 1e-9 * fabs(normal) && size > 0)) {
+    const int k = fabs(n[0]) < 0.6 ? 0 : 1; /* an axis that n is not along */
+    for (int i = 0; i < 3; i++) along[i] = (i == k) - n[k] * n[i];
+    size = sqrt(perp_dot(3, along, along));
+  }
+  for (int i = 0; i < 3; i++) t1[i] = along[i] / size;
+  perp_cross(n, t1, t2);
+}
+
+static void scheme_arms(const perp_scheme *scheme, const perp_contact *x, double r[2][3])
+{
+  double middle[3];
+  perp_contact_middle(x, middle);
+  for (int side = 0; side < 2; side++)
+    for (int k = 0; k < 3; k++)
+      r[side][k] = x->body[side] >= 0 && k < scheme->model->dim
+                       ? middle[k] - scheme->e.pose[x->body[side]].x[k]
+                       : 0;
+}
+
+/* Velocity of b less that of a at a contact, with what belts add */
+static void scheme_parting(const perp_scheme *scheme, const perp_contact *x, double r[2][3],
+                           const double belt[3], double u[3])
+{
+  const int dim = scheme->model->dim;
+  for (int k = 0; k < 3; k++) u[k] = belt[k];
+  for (int side = 0; side < 2; side++) {
+    const perp_scheme_body *body = &scheme->body[x->body[side] + 1];
+    const perp_v4 v = dim == 2 ? body->w : body->v;
+    const double w[3] = { dim == 2 ? 0 : body->w[0], dim == 2 ? 0 : body->w[1], body->w[2] };
+    double turn[3];
+    perp_cross(w, r[side], turn);
+    for (int k = 0; k < dim; k++) u[k] += (side == 0 ? -1 : 1) * (v[k] + turn[k]);
+  }
+}
+
+const perp_scheme_memory *perp_scheme_recall(const perp_scheme *scheme, uint64_t id, int *at)
+{
+  while (*at < scheme->n_memory && scheme->memory[*at].id < id) ++*at;
+  return *at < scheme->n_memory && scheme->memory[*at].id == id ? &scheme->memory[*at] : NULL;
+}
+
+static void scheme_contact(const perp_scheme *scheme, const perp_contact *x, double t_end,
+                           double scale, const perp_scheme_memory *before, perp_scheme_pair *pair,
+                           perp_scheme_contact *contact)
+{
+  const int dim = scheme->model->dim;
+  double r[2][3], u[3], slip[3], belt[3] = { 0 }, d[3][3];
+  scheme_arms(scheme, x, r);
+  if (scheme->model->surfaces.belts) perp_belts_velocity(scheme->model, &scheme->e, x, t_end, belt);
+  scheme_parting(scheme, x, r, belt, u);
+  if (pair->end == pair->first) {
+    scheme_tangents(dim, x->n, u, d[1], d[2]);
+    for (int k = 0; k < 3; k++)
+      pair->d[k] = k == 0 ? (perp_v4){ x->n[0], x->n[1], x->n[2] }
+                          : (perp_v4){ d[k][0], d[k][1], d[k][2] };
+  }
+  for (int k = 0; k < 3; k++)
+    for (int i = 0; i < 3; i++) d[k][i] = pair->d[k][i];
+  const double normal = perp_dot(3, x->n, u);
+  for (int k = 0; k < 3; k++) slip[k] = u[k] - normal * x->n[k];
+  const bool slides = before != NULL ? before->slides
+                                     : sqrt(perp_dot(3, slip, slip)) > scheme->o.slip;
+  contact->mu = slides ? x->mu_dynamic : x->mu;
+  contact->C = x->gap;
+  contact->approach = normal - perp_dot(3, x->n, belt);
+  contact->e = x->e;
+  contact->slides = false;
+  for (int k = 0; k < 3; k++) {
+    for (int side = 0; side < 2; side++) {
+      const double sign = side == 0 ? -1 : 1;
+      double turn[3];
+      perp_cross(r[side], d[k], turn);
+      if (dim == 2) turn[0] = d[k][0], turn[1] = d[k][1];
+      contact->turn[side][k] = (perp_v4){ sign * turn[0], sign * turn[1], sign * turn[2] };
+    }
+    contact->bias[k] = k > 0 ? perp_dot(3, belt, d[k]) : 0;
+    contact->p[k] = before != NULL ? scale * perp_dot(3, before->impulse, d[k]) : 0;
+    contact->total[k] = 0;
+  }
+  contact->p[0] = fmax(0, contact->p[0]);
+}
+
+/* Are these two contacts, one after the other, of one pair?  Where contacts are rows each has
+ * tangents of its own. */
+static bool scheme_together(const perp_scheme *scheme, const perp_contact *x, const perp_contact *y)
+{
+  return !scheme->contact_rows && perp_contact_pair(x->id) == perp_contact_pair(y->id) &&
+         memcmp(x->n, y->n, sizeof x->n) == 0;
+}
+
+static int scheme_ties(const perp_scheme_pair *pair)
+{
+  const int n = pair->end - pair->first, rest = n % SCHEME_FOUR;
+  return SCHEME_TIES * (n / SCHEME_FOUR) + rest * (rest - 1) / 2;
+}
+
+void perp_scheme_contacts_begin(perp_scheme *scheme, double t_end, double scale)
+{
+  for (int i = 0; i < scheme->model->n_bodies; i++) scheme->body[i + 1].touched = false;
+  for (int i = 0; i < scheme->n_contacts; i++)
+    for (int side = 0; side < 2; side++)
+      if (scheme->found[i].body[side] >= 0)
+        scheme->body[scheme->found[i].body[side] + 1].touched = true;
+  perp_scheme_load(scheme, scheme->v);
+  scheme->pairs = 0;
+  for (int i = 0, at = 0, ties = 0; i < scheme->n_contacts; i++) {
+    const perp_contact *x = &scheme->found[i];
+    if (i == 0 || !scheme_together(scheme, x - 1, x)) {
+      ties += i == 0 ? 0 : scheme_ties(&scheme->pair[scheme->pairs - 1]);
+      scheme->pair[scheme->pairs++] = (perp_scheme_pair){
+        .first = i, .end = i, .body = { x->body[0] + 1, x->body[1] + 1 }, .tie = ties
+      };
+    }
+    perp_scheme_pair *pair = &scheme->pair[scheme->pairs - 1];
+    scheme_contact(scheme, x, t_end, scale, perp_scheme_recall(scheme, x->id, &at), pair,
+                   &scheme->contact[i]);
+    pair->end = i + 1;
+  }
+  scheme_bodies(scheme);
+  scheme_contacts_masses(scheme, false);
+}
+
+/* ---- its end ---- */
+
+/* Did the contact slide in the step?  Its friction was at its bound when it was solved for, and it
+ * moves faster at the end than SLIDES of its friction would stop: a fixed number of sweeps takes
+ * the friction of one contact to its bound while others hold the body.  A contact that does not
+ * press slides as a new one does. */
+static bool scheme_slides(const perp_scheme *scheme, const perp_scheme_pair *pair,
+                          const perp_scheme_contact *contact, const scheme_motion *motion)
+{
+  const bool plane = scheme->model->dim == 2;
+  const double u = sqrt(
+      scheme_square(scheme_slip(plane, contact, motion) + scheme_slide(plane, pair, motion)));
+  const double A = contact->slide > 0 ? 1 / contact->slide : 0;
+  if (!(contact->total[0] > 0)) return u > scheme->o.slip;
+  return contact->slides && u > fmax(scheme->o.slip, SLIDES * A * contact->mu * contact->total[0]);
+}
+
+PERP_CLONES_OF_FOUR static void scheme_contacts_remember(perp_scheme *scheme)
+{
+  for (int i = 0; i < scheme->pairs; i++) {
+    const perp_scheme_pair *pair = &scheme->pair[i];
+    scheme_motion motion;
+    scheme_motion_of(&scheme->body[pair->body[0]], &scheme->body[pair->body[1]], &motion);
+    for (int k = pair->first; k < pair->end; k++) {
+      const perp_scheme_contact *contact = &scheme->contact[k];
+      perp_scheme_memory *memory = &scheme->next[k];
+      const double *p = contact->p, *total = contact->total;
+      const perp_v4 last = pair->d[0] * p[0] + pair->d[1] * p[1] + pair->d[2] * p[2];
+      const perp_v4 all = pair->d[0] * total[0] + pair->d[1] * total[1] + pair->d[2] * total[2];
+      *memory = (perp_scheme_memory){ .id = scheme->found[k].id,
+                                      .impulse = { last[0], last[1], last[2] },
+                                      .slides = scheme_slides(scheme, pair, contact, &motion) };
+      for (int l = 0; l < 3; l++) scheme->impulse[3 * k + l] = all[l];
+    }
+  }
+}
+
+void perp_scheme_contacts_remember(perp_scheme *scheme)
+{
+  perp_scheme_load(scheme, scheme->v1);
+  scheme_contacts_remember(scheme);
+  perp_scheme_memory *old = scheme->memory;
+  scheme->memory = scheme->next;
+  scheme->next = old;
+  scheme->n_memory = scheme->n_contacts;
+}
