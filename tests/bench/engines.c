@@ -5,14 +5,16 @@
  *      bench_engines [--sweeps] [SCENE...]        (default: all of the table; --sweeps: the first
  * race only)
  *
- * Two races a scene.  Equal sweeps: each makes ten a step; perp in a stack five in each of two
- * substeps, rows from the bottom up (coloured, an impulse comes one box further in a sweep, and 50
- * boxes fall), in a pyramid with the conjugate steps of nncg.  Equal accuracy: perp solves each
- * step; each engine gets as many sweeps as it takes, from a ladder, until it drifts and sinks no
- * more than the scene allows.  Prints the CPU time of a step of the calling thread (median and 99
- * of 100), the deepest penetration and the largest lateral drift from the start, both measured by
- * perp's geometry, and engine / perp: above 1 perp is faster.  Below it are the parts of perp's
- * step.  Not a test. */
+ * Two races a scene.  Equal sweeps: each makes ten a step.  perp has three ways: a complementarity
+ * problem for the velocities and one for the positions, whose answers it judges (in a stack five
+ * sweeps in each of two substeps, rows from the bottom up: coloured, an impulse comes one box
+ * further in a sweep, and 50 boxes fall; in a pyramid the conjugate steps of nncg); si-baumgarte,
+ * as ODE's quick step has it; soft-step, that of Box2D v3, five substeps of two sweeps.  Equal
+ * accuracy: perp solves each step; each engine gets as many sweeps as it takes, from a ladder,
+ * until it drifts and sinks no more than the scene allows.  Prints the CPU time of a step of the
+ * calling thread (median and 99 of 100), the deepest penetration and the largest lateral drift from
+ * the start, both measured by perp's geometry, and engine / perp for each way of perp: above 1 perp
+ * is faster.  Below it are the parts of perp's steps.  Not a test. */
 #include "models/collision/collision.h"
 #include "tests/bench/engines.h"
 #include "tests/run_model.h"
@@ -59,6 +61,8 @@ static const race races[] = {
   { "wall-plane", "wall:rows=10,columns=12,dim=2", 0.01, 0, 250, 1e-3, 0.02, SUBSTEPS, "apgd" },
 };
 static const int ladder[] = { 10, 50, 250, 1000 };
+static const char *const schemes[] = { "si-baumgarte:iterations=10", "soft-step:substeps=5" };
+enum { SCHEMES = sizeof schemes / sizeof *schemes, WAYS = 1 + SCHEMES };
 
 /* One that runs: perp, or an engine. */
 typedef struct runner {
@@ -189,15 +193,20 @@ static void run(const race *c, const perp_model *model, const double *q, const d
   free(now);
 }
 
-/* formulation NULL: the default */
+/* formulation NULL: the default; lcp NULL: the sweeps of the formulation */
 static runner perp_runner(perp_model *model, const race *c, const char *lcp,
                           const char *formulation)
 {
-  const run_parts parts = { .lcp = lcp, .contact = "box", .formulation = formulation };
+  const run_parts parts = { .lcp = lcp,
+                            .contact = lcp != NULL ? "box" : NULL,
+                            .formulation = formulation };
   runner r = { .sim = run_start(&ctx, model, parts, c->h) };
   const char *options = formulation != NULL ? strchr(formulation, ':') : NULL;
-  snprintf(r.name, sizeof r.name, "perp %s%s%s", lcp, options != NULL ? " " : "",
-           options != NULL ? options + 1 : "");
+  if (lcp == NULL)
+    snprintf(r.name, sizeof r.name, "perp %s", formulation);
+  else
+    snprintf(r.name, sizeof r.name, "perp %s%s%s", lcp, options != NULL ? " " : "",
+             options != NULL ? options + 1 : "");
   return r;
 }
 
@@ -211,12 +220,13 @@ static runner engine_runner(const bench_engine *engine, const perp_model *model,
   return r;
 }
 
-static void tell(const race *c, const runner *r, const runner *perp)
+/* r, and its time over that of perp [ways] */
+static void tell(const race *c, const runner *r, const runner *perp, int ways)
 {
   const int last = c->steps - 1;
-  printf("%-14s %-48s %9.0f %9.0f %9.3f %9.3f", c->name, r->name, r->us[c->steps / 2],
+  printf("%-14s %-36s %9.0f %9.0f %9.3f %9.3f", c->name, r->name, r->us[c->steps / 2],
          r->us[(int)(0.99 * last)], 1e3 * r->depth, 1e3 * r->drift);
-  if (r != perp) printf(" %8.2f", r->us[c->steps / 2] / perp->us[c->steps / 2]);
+  for (int i = 0; i < ways; i++) printf(" %6.2f", r->us[c->steps / 2] / perp[i].us[c->steps / 2]);
   printf("%s\n", r->fell ? "  gave up" : "");
   fflush(stdout);
 }
@@ -238,23 +248,25 @@ static void tell_parts(const race *c, runner *r, const double *q, const double *
   perp_sim_timing(r->sim, true, NULL);
   for (int k = 0; k < c->steps; k++) perp_sim_step(&ctx, r->sim, HUGE_VAL, &info);
   perp_sim_timing(r->sim, false, &times);
-  printf("%-14s   its parts, us: collision %.0f, problems and their solution %.0f, rest %.0f\n",
-         c->name, per * times.collision, per * times.lcp,
-         per * (times.assembly + times.kkt + times.integrate));
+  printf("%-14s   %s, us: collision %.0f, rows %.0f, ", c->name, r->name, per * times.collision,
+         per * (times.assembly + times.kkt));
+  if (times.lcp > 0) printf("problems and their solution %.0f, ", per * times.lcp);
+  printf("%s %.0f\n", times.lcp > 0 ? "rest" : "sweeps and rest", per * times.integrate);
 }
 
 static void equal_sweeps(const race *c, perp_model *model, const double *q, const double *v)
 {
-  runner runners[1 + ENGINES];
+  runner runners[WAYS + ENGINES];
   int n = 0;
   runners[n++] = perp_runner(model, c, c->swept, c->formulation);
+  for (int i = 0; i < SCHEMES; i++) runners[n++] = perp_runner(model, c, NULL, schemes[i]);
   for (int i = 0; i < ENGINES; i++)
     if (engines[i]->dim == perp_model_dim(model) &&
         (engines[i]->cones || strcmp(c->name, "cones") != 0))
       runners[n++] = engine_runner(engines[i], model, q, v, 10);
   run(c, model, q, v, runners, n);
-  for (int i = 0; i < n; i++) tell(c, &runners[i], &runners[0]);
-  tell_parts(c, &runners[0], q, v);
+  for (int i = 0; i < n; i++) tell(c, &runners[i], runners, i < WAYS ? 0 : WAYS);
+  for (int i = 0; i < WAYS; i++) tell_parts(c, &runners[i], q, v);
   for (int i = 0; i < n; i++) runner_free(&runners[i]);
 }
 
@@ -269,8 +281,8 @@ static void equal_accuracy(const race *c, perp_model *model, const double *q, co
       run(c, model, q, v, runners, 2);
       const bool there = runners[1].drift <= c->drift && runners[1].depth <= c->depth;
       if (there || k + 1 == rungs) {
-        tell(c, &runners[0], &runners[0]);
-        tell(c, &runners[1], &runners[0]);
+        tell(c, &runners[0], NULL, 0);
+        tell(c, &runners[1], &runners[0], 1);
         if (!there) printf("%-14s   %s never gets there\n", c->name, engines[i]->name);
       }
       runner_free(&runners[0]);
@@ -315,8 +327,9 @@ int main(int argc, char **argv)
 {
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
-  printf("%-14s %-48s %9s %9s %9s %9s %8s\n", "scene", "solver, sweeps", "us/step", "p99",
-         "depth mm", "drift mm", "ratio");
+  printf("engine / perp in columns: perp with problems, with si-baumgarte, with soft-step\n");
+  printf("%-14s %-36s %9s %9s %9s %9s %6s %6s %6s\n", "scene", "solver, sweeps", "us/step", "p99",
+         "depth mm", "drift mm", "/ lcp", "/ si", "/ soft");
   const bool both = argc < 2 || strcmp(argv[1], "--sweeps") != 0;
   const int first = both ? 1 : 2;
   for (size_t i = 0; i < sizeof races / sizeof *races; i++) {
