@@ -31,9 +31,9 @@ experiments/scenes/shipped.c experiments/scenes/scene_file.c'''.split()
 FURTHER = '''experiments/base/memory.c experiments/base/messages.c experiments/base/numbers.c experiments/base/tree.c
 experiments/base/warnings.c experiments/base/json.c experiments/simulate/replay_model.c experiments/lessons/pivots.c
 experiments/lessons/pivots_json.c'''.split()
-# nothing in these is hot
+# nothing in these is hot, or vectors are written out
 SMALL = ('experiments/', 'models/scenes/', 'models/engines/', 'solvers/lcp/io/', 'solvers/lcp/problems/', 'solvers/core/option', 'solvers/core/registry',
-         'models/formulations/dae/', 'models/multibody/build', 'models/multibody/catalogue', 'models/multibody/joint_compile', 'solvers/lcp/backward', 'solvers/lcp/judge',
+         'models/formulations/dae/', 'models/formulations/schemes/', 'models/multibody/build', 'models/multibody/catalogue', 'models/multibody/joint_compile', 'solvers/lcp/backward', 'solvers/lcp/judge',
          'solvers/lcp/scales', 'solvers/lcp/unique', 'solvers/lcp/pivoting/sensitivity', 'solvers/lcp/pivoting/enumerate', 'solvers/lcp/pivoting/lemke_howson')
 LISTS = ('solvers/plugins.def', 'models/models.def')
 
