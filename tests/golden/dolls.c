@@ -148,7 +148,18 @@ static double doll_given_back(const struct doll *d, const double *q, const doubl
   return work;
 }
 
-/* An answer by its natural map lambda - clamp(lambda - w / A_ii), as velocities. */
+/* The largest diagonal of the rows in which row i stands: velocity per impulse of its contact. */
+static double doll_mobility(const perp_lcp *p, int i)
+{
+  double largest = 0;
+  for (int k = 0; k < p->n; k++)
+    if (p->A[i + k * p->lda] != 0) largest = fmax(largest, p->A[k + k * p->lda]);
+  return largest;
+}
+
+/* An answer by its natural map lambda - clamp(lambda - w / A_ii), as velocities.  A row of
+ * diagonal 0 is the friction bound of Stewart and Trinkle: there lambda is a velocity and w an
+ * impulse. */
 static void doll_judge(void *user, const perp_contact_place *place, const perp_lcp *p,
                        const double *lambda, const perp_stats *stats)
 {
@@ -164,7 +175,9 @@ static void doll_judge(void *user, const perp_contact_place *place, const perp_l
       hi = p->mu[i] * fmax(lambda[p->fric_of[i]], 0);
       lo = -hi;
     }
-    worst = fmax(worst, a * fabs(lambda[i] - fmin(fmax(lambda[i] - w / a, lo), hi)));
+    const double move = a > 0 ? w / a : w * doll_mobility(p, i);
+    const double map = fabs(lambda[i] - fmin(fmax(lambda[i] - move, lo), hi));
+    worst = fmax(worst, a > 0 ? a * map : map);
     largest = fmax(largest, fabs(p->b[i]));
   }
   if (largest > 0) s->answer = fmax(s->answer, worst / largest);
