@@ -8,7 +8,6 @@ import os
 import pathlib
 import re
 import tempfile
-import time
 
 import perp as package
 from tap import done, ok, perp, raises
@@ -216,13 +215,18 @@ with tempfile.TemporaryDirectory() as folder:
        abs(float(rows['own-box']['own-low']) - float(rows['box']['own-low'])) < 1e-9, 'a contact law in Python stands in a study', status, err, rows)
     s = package.simulate('stack:boxes=2', formulation='acceleration', ode='own-heun', lcp='own-sweeps', t_end=0.02, plugins='kinds.py')
     ok(s and s.record['lcp']['by'] == {'own-sweeps': s.record['lcp']['solved']}, 'an integrator asks for derivatives that a solver of the same file finds', s)
-    for line, says in (('raise LookupError("no such luck")', 'kinds.py:6: LookupError: no such luck'), ('return q[:1], v', 'q must have 21 numbers'),
-                       ('return system.deriv(t, q[:1], v)', 'q must have 21 numbers'), ('return q', 'a step must return (q, v)')):
-        pathlib.Path('kinds.py').write_text(KINDS.replace('    k1 = system', f'    {line}\n    k1 = system', 1))
-        status, out, err = perp('run', 'ode.yaml', '-o', 'ode', '-q', '--no-report', '--fresh')
-        rows = {r['ode']: r for r in cells('ode')}
-        ok(rows['own-rk4']['status'] == 'crash' and says in rows['own-rk4']['cause'] and rows['own-heun:tol=1e-06']['status'] == 'ok',
-           f'an integrator with "{line}": crash; others are ok', status, err, rows['own-rk4'])
+    fails = [('raise LookupError("no such luck")', 'kinds.py:6: LookupError: no such luck'), ('return q[:1], v', 'q must have 21 numbers'),
+             ('return system.deriv(t, q[:1], v)', 'q must have 21 numbers'), ('return q', 'a step must return (q, v)')]
+    choice = ''.join(f'    if opt.one == {i}: {line}\n' for i, (line, _) in enumerate(fails))
+    pathlib.Path('kinds.py').write_text(KINDS.replace("1.0, 0, 2, 'x'", "1.0, 0, 9, 'x'").replace('    k1 = system', choice + '    k1 = system', 1))
+    names = [f'own-rk4:one={i}' for i in range(len(fails))]
+    status, out, err = perp('run', 'ode.yaml', '-o', 'fails', '-q', '--no-report', '--set', f'grid.ode=[{", ".join(map(json.dumps, names))}, "own-heun:tol=1e-6"]')
+    rows = {r['ode']: r for r in cells('fails')}
+    for i, ((line, says), name) in enumerate(zip(fails, names)):
+        says = says.replace(':6:', f':{6 + i}:')
+        row = rows['own-rk4' if i == 1 else name]  # the default is not written
+        ok(row['status'] == 'crash' and says in row['cause'] and rows['own-heun:tol=1e-06']['status'] == 'ok',
+           f'an integrator with "{line}": crash; others are ok', status, err, row)
     for line, says in (('raise LookupError("no such luck")', 'LookupError: no such luck'), ('return np.inf', 'got inf'), ('return "x"', 'ValueError')):
         pathlib.Path('kinds.py').write_text(KINDS.replace("    assert len(run.t) == 0\n", f'    {line}\n'))
         status, out, err = perp('simulate', 'pendulum', '--t-end', '0.01s', '--plugin', './kinds.py')
@@ -245,16 +249,21 @@ with tempfile.TemporaryDirectory() as folder:
         ('return Answer(x, "exact", iterations=-1)', 'crash', 'must be counts', 'counts backwards'),
         ('return Answer(x * np.nan, "exact")', 'unsolved', '', 'answers NaN'),
     ]
+    choice = ''.join(f'    if opt.k == {i}:\n        {line}\n' for i, (line, *_) in enumerate(misbehaves))
+    write(choice, HEAD.replace('Int("k", 3, 0, 9, "x")', f'Int("k", {len(misbehaves)}, 0, 99, "x")'))
+    rows = {}
+    for limit, ends in [('30s', True), ('0.4s', False)]:  # the short limit only where it is met: Pythons that start take time
+        names = [f'"mine:k={i}"' for i, (_, expected, *_) in enumerate(misbehaves) if (expected != 'timeout') == ends]
+        status, out, err = perp('run', 'study.yaml', '--plugin', './mine.py', '-o', f'm{limit}', '--no-report', '-q', '--set',
+                                f'grid.lcp=[{", ".join(names)}, dantzig]', '--timeout', limit)
+        both = cells(f'm{limit}')
+        rows.update({r['lcp']: r for r in both if r['lcp'] not in rows or r['status'] != 'ok'})
     for i, (line, expected, says, what) in enumerate(misbehaves):
-        write(f'    {line}\n')
-        began = time.time()
-        status, out, err = perp('run', 'study.yaml', '--plugin', './mine.py', '-o', f'm{i}', '--no-report', '-q',
-                                *(['--timeout', '0.4s'] if expected == 'timeout' else []))
-        rows = {r['lcp']: r for r in cells(f'm{i}')}
-        ok(rows['mine']['status'] == expected and says in rows['mine']['cause'] and rows['dantzig']['status'] == 'ok',
-           f'a cell that {what}: {expected}; the other is ok', status, out, err, rows)
+        row = rows[f'mine:k={i}']
+        ok(row['status'] == expected and says.replace(':9:', f':{10 + 2 * i}:') in row['cause'] and rows['dantzig']['status'] == 'ok',
+           f'a cell that {what}: {expected}; the other is ok', status, out, err, row)
         if i == 0:
-            shown = perp('show', 'm0', rows['mine']['cell'], '--plugin', './mine.py')[1]
+            shown = perp('show', 'm30s', row['cell'], '--plugin', './mine.py')[1]
             ok('Traceback' in shown and 'raise ValueError("no such luck")' in shown, 'perp show has its traceback', shown)
     write('    x = x\n    raise ValueError("no such luck")\n')
     raises(package.Error, 'mine.py:10: ValueError: no such luck', lambda: package.simulate(
