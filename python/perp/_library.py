@@ -26,7 +26,7 @@ else:
         numpy = None
         HAVE_NUMPY = False
 
-ABI = 16  # PERP_ABI of core.h
+ABI = 17  # PERP_ABI of core.h
 c_double_p = ctypes.POINTER(ctypes.c_double)
 c_int_p = ctypes.POINTER(ctypes.c_int)
 double, integer, text, pointer = ctypes.c_double, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
@@ -66,7 +66,7 @@ class Lcp(ctypes.Structure):
                 ('fric_of', c_int_p), ('mu', c_double_p), ('cone', ctypes.POINTER(ctypes.c_byte)),
                 ('contact_of', c_int_p), ('frozen', ctypes.c_bool), ('tol', double), ('tol_data', double),
                 ('unit', c_double_p), ('brief', ctypes.c_bool), ('work', double),
-                ('known', pointer)]
+                ('known', pointer), ('part', double)]
 
 
 class LcpSensitivity(ctypes.Structure):

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Interface version of the descriptors; outside plug-ins are checked against it. */
-#define PERP_ABI 16
+#define PERP_ABI 17
 /* That of the library that is there, for those who have no compiler to ask. */
 int perp_abi(void);
 

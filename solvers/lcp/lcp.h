@@ -74,6 +74,9 @@ typedef struct perp_lcp {
   /* Set by perp_lcp_solve, for solves of the same problem within it; methods pass it on with what
    * they make of the problem, and do not read it. */
   struct perp_lcp_known *known;
+  /* Where > 0: an iterative method goes on to this part of the tolerance as long as that takes few
+   * steps; what it returns is judged by the tolerance itself. */
+  double part;
 } perp_lcp;
 enum { PERP_LCP_BRIEF = 8 };
 /* A is mostly zeros: from so many rows on, at most one number of so many is none. */

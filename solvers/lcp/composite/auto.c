@@ -231,17 +231,6 @@ static void keep_claim(struct search *work, const struct slot *s, perp_reason re
   work->over = work->over || infeasible;
 }
 
-/* The solver of s from x to the tolerance; first, with part > 0, to that part of it. */
-static perp_status auto_solve_part(struct search *work, struct slot *s, const perp_lcp *lcp,
-                                   double part, double *x, perp_stats *inner)
-{
-  if (part > 0) {
-    PERP_TRY(perp_lcp_solve(work->ctx, s->s, lcp, part * work->tol, x, NULL, NULL, inner));
-    if (inner->reason == PERP_CONVERGED || !(auto_merit(work, inner) <= work->tol)) return PERP_OK;
-  }
-  return perp_lcp_solve(work->ctx, s->s, lcp, work->tol, x, NULL, NULL, inner);
-}
-
 /* One attempt with the work `limit` (HUGE_VAL: what is left of the budget); *inner: what came of
  * it. */
 static perp_status auto_attempt(struct search *seek, int k, double limit, double part,
@@ -260,11 +249,13 @@ static perp_status auto_attempt(struct search *seek, int k, double limit, double
   memcpy(work->x, goes_on ? slot->x : work->guess, bytes);
   lcp.work = fmin(limit, seek->budget - seek->stats->work);
   if (lcp.work == HUGE_VAL) lcp.work = 0;
+  lcp.part = part;
   lcp.brief = lcp.brief || (seek->claims >= CLAIMS && limit < HUGE_VAL);
   PERP_TRACE(seek->ctx, .method = name, .what = slot->scaled ? "try equilibrated" : "try",
              .iteration = seek->attempts, .entering = -1, .leaving = -1, .residual = seek->rel,
              .n = lcp.n);
-  const perp_status status = auto_solve_part(seek, slot, &lcp, part, work->x, inner);
+  const perp_status status = perp_lcp_solve(seek->ctx, slot->s, &lcp, seek->tol, work->x, NULL,
+                                            NULL, inner);
   if (status == PERP_ERR_NOMEM || status == PERP_ERR_INTERNAL) return status;
   slot->had = limit;
   slot->done = true;

@@ -8,16 +8,17 @@
  * No convergence theorem: Coulomb's law is not monotone, and a solution need not exist.  Quadratic
  * near regular solutions; several solutions, redundant contacts and sticking at the limit make it
  * slow or stop it (PERP_STALLED: no half of the residual in PATIENCE steps, or in AT_ROUNDING where
- * it is SMALL).  A step: an LU of the free rows (dense or sparse), or of the sparse matrix in the
- * space of velocities.  Memory: n^2 for the free rows (dense).  Allocates when a problem is larger
- * or has another pattern than those before; the sparse LU, in every step. */
+ * it is SMALL or accepted).  A step: an LU of the free rows (dense or sparse), or of the sparse
+ * matrix in the space of velocities.  Memory: n^2 for the free rows (dense).  Allocates when a
+ * problem is larger or has another pattern than those before; the sparse LU, in every step. */
 #include "solvers/lcp/newton/cone_step.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* steps without half of the residual; those of one that is SMALL, near what rounding leaves */
+/* steps without half of the residual; those of one that is SMALL, near what rounding leaves, or
+ * that the caller accepts */
 enum { PATIENCE = 60, AT_ROUNDING = 3 };
 static const double SMALL = 1e-11;
 
@@ -79,6 +80,7 @@ static perp_status cone_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *lc
   cones->refine = 3;
   cones->window = work->o.window;
   double tol = perp_rows_target(work->o.tol, lcp);
+  const double good = lcp->part > 0 ? fmax(0.9 * lcp->tol, SMALL) : SMALL;
   memcpy(cones->x, lambda, bytes);
   memcpy(work->best, lambda, bytes);
   perp_cones_slack(cones);
@@ -98,12 +100,12 @@ static perp_status cone_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *lc
       since = 0;
     }
     const bool enough = stats->iterations >= work->o.min_iter;
-    stats->reason = least <= tol && enough                                 ? PERP_CONVERGED
-                    : stats->iterations == work->o.max_iter                ? PERP_MAX_ITER
-                    : perp_rows_spent(&cones->R)                           ? PERP_MAX_ITER
-                    : !isfinite(rel)                                       ? PERP_NOT_FINITE
-                    : since++ == (least <= SMALL ? AT_ROUNDING : PATIENCE) ? PERP_STALLED
-                                                                           : PERP_RUNNING;
+    stats->reason = least <= tol && enough                                ? PERP_CONVERGED
+                    : stats->iterations == work->o.max_iter               ? PERP_MAX_ITER
+                    : perp_rows_spent(&cones->R)                          ? PERP_MAX_ITER
+                    : !isfinite(rel)                                      ? PERP_NOT_FINITE
+                    : since++ >= (least <= good ? AT_ROUNDING : PATIENCE) ? PERP_STALLED
+                                                                          : PERP_RUNNING;
     if (stats->reason != PERP_RUNNING) break;
     stats->iterations++;
     double t = 0;

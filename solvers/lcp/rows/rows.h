@@ -174,11 +174,12 @@ void perp_rows_project(const perp_rows *rows, const double *x, double *y);
 double perp_rows_residual(perp_rows *rows, const double *lambda, const double *w);
 /* The same of lambda alone: w [n] out, one product (counted in stats). */
 double perp_rows_rate(perp_rows *rows, const double *lambda, double *w, perp_stats *stats);
-/* What an iterative method aims at: its own tolerance, or what the caller accepts where that is 0,
- * with a little room for the different rounding of the judge. */
+/* What an iterative method aims at: its own tolerance, or where that is 0 what the caller accepts,
+ * or its part of that, with a little room for the different rounding of the judge. */
 static inline double perp_rows_target(double tol, const perp_lcp *lcp)
 {
-  return 0.9 * (tol > 0 ? tol : lcp->tol > 0 ? lcp->tol : 1e-8);
+  const double part = lcp->part > 0 ? lcp->part : 1;
+  return 0.9 * (tol > 0 ? tol : part * (lcp->tol > 0 ? lcp->tol : 1e-8));
 }
 /* The option of that tolerance, a double `tol` of the struct S. */
 #define PERP_ROWS_TOL(S)                                                                           \
