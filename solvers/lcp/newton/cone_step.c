@@ -502,6 +502,18 @@ static double cone_step_search(perp_cones *cones, double reference)
   return 0;
 }
 
+/* A factorization that costs more than the caller affords, as much as the one before, is not begun:
+ * of many contacts it is worth a hundred products or more.  What is left is no use then and counts
+ * as spent. */
+static bool cone_step_refused(perp_cones *cones)
+{
+  const double work = cones->R.work + cones->N.R.work + perp_bodylu_work(cones->N.S.L);
+  const double most = cones->R.p->work;
+  if (!(most > 0 && work > most)) return false;
+  cones->R.work = fmax(cones->R.work, most - cones->N.R.work);
+  return true;
+}
+
 perp_status perp_cones_step(perp_ctx *ctx, perp_cones *cones, double *length, int *factorizations)
 {
   perp_newton *newton = &cones->N;
@@ -512,6 +524,7 @@ perp_status perp_cones_step(perp_ctx *ctx, perp_cones *cones, double *length, in
   cone_step_classify(cones, own);
   if (!dense) PERP_TRY(cone_step_turned(ctx, cones));
   for (int attempt = 0; attempt < 4 && t == 0; attempt++) {
+    if (!dense && (attempt > 0 || cones->steps > 0) && cone_step_refused(cones)) break;
     if (attempt > 0) cones->rho = cones->rho > 0 ? 100 * cones->rho : PROXIMAL;
     if (cone_step_direction(cones, own)) t = cone_step_search(cones, reference);
     ++*factorizations;
