@@ -276,9 +276,9 @@ static const perp_auto_stage factored_cones[STAGES] = { { "cone-newton:warm=0,mi
 /* Of so many rows Newton's method needs 500 products in the median, or fails; gradients solve half
  * of the problems of a heap in fewer.  Chance leads Newton steps astray: from another number of
  * sweeps they get there. */
-static const perp_auto_stage many_cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 100, 0, 0,
+static const perp_auto_stage many_cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 60, 0, 0,
                                                       1e-5 },
-                                                    { "apgd", 1500, 0, 0, 0 },
+                                                    { "apgd", 700, 0, 0, 0 },
                                                     { "cone-newton:warm=10", 4000, 0, 0, 1e-4 },
                                                     { "cone-newton:warm=0", 3000, 0, 0, 1e-4 },
                                                     { "cone-newton:warm=200", 3000, 0, 0, 1e-4 },
