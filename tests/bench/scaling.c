@@ -6,7 +6,8 @@
  * takes a quarter of an hour and 10 GB
  *
  * Steps of 10 ms (the chain: 1 ms) of the formulation velocity; contacts by ten sweeps of pgs in
- * colours, the cost of a sweep being that of a row.  Each case runs in a process of its own: CPU
+ * colours, the cost of a sweep being that of a row.  packed-si and wall-si: ten sweeps of
+ * si-baumgarte, which has one thread.  Each case runs in a process of its own: CPU
  * time of the main thread, mean of 3 steps after 2 (with OMP_WAIT_POLICY=passive it does not count
  * its waiting for the other one, which then has to be as fast), and the memory that is resident at
  * the end, without that of an empty process.  The parts of a step are shares of wall-clock time. */
@@ -22,14 +23,16 @@ static perp_ctx ctx;
 static const struct subject {
   const char *name, *text; /* with one or two numbers */
   double h;
-  int root; /* the first number is the root of the bodies */
-  const char *lcp;
+  int root;                      /* the first number is the root of the bodies */
+  const char *lcp, *formulation; /* NULL: velocity */
 } subjects[] = {
   { "falling", "falling:objects=%d,side=%d,shape=spheres", 0.01, 1,
     "pgs:sweeps=10,order=coloured" },
   { "packed", "jam:side=%d,mu=0.5", 0.01, 3, "pgs:sweeps=10,order=coloured" },
+  { "packed-si", "jam:side=%d,mu=0.5", 0.01, 3, NULL, "si-baumgarte" },
   { "chain", "chain:links=%d,truth=none", 0.001, 1, NULL },
   { "wall", "wall:rows=%d,columns=%d", 0.01, 2, "pgs:sweeps=10,order=coloured" },
+  { "wall-si", "wall:rows=%d,columns=%d", 0.01, 2, NULL, "si-baumgarte" },
 };
 
 /* Resident bytes of this process. */
@@ -51,6 +54,7 @@ static void case_of(const struct subject *s, double bodies, int threads)
   const double empty = resident();
   perp_scene scene = run_open(&ctx, text);
   snprintf(formulation, sizeof formulation, "velocity:threads=%d", threads);
+  if (s->formulation != NULL) snprintf(formulation, sizeof formulation, "%s", s->formulation);
   perp_sim *sim = run_start(&ctx, scene.model,
                             (run_parts){ .formulation = formulation, .lcp = s->lcp }, s->h);
   perp_step_info info;
@@ -71,7 +75,7 @@ static void case_of(const struct subject *s, double bodies, int threads)
   perp_sim_timing(sim, true, &times);
   const double met = count != NULL ? count->contacts : 0; /* the most in a step */
   const double bytes = resident() - empty;
-  printf("%-8s %8d %d %10.3f %8.3f %9.1f %8.0f", s->name, n, threads, 1e3 * seconds,
+  printf("%-9s %8d %d %10.3f %8.3f %9.1f %8.0f", s->name, n, threads, 1e3 * seconds,
          1e6 * seconds / n, met, bytes / n);
   if (met > 0)
     printf(" %8.0f", bytes / met);
@@ -89,13 +93,13 @@ int main(int argc, char **argv)
   const double most = argc > 1 ? atof(argv[1]) : 1e5;
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) return 1;
-  printf("%-8s %8s %s %10s %8s %9s %8s %8s  %s\n", "scene", "bodies", "t", "ms/step", "us/body",
+  printf("%-9s %8s %s %10s %8s %9s %8s %8s  %s\n", "scene", "bodies", "t", "ms/step", "us/body",
          "contacts", "B/body", "B/cont.", "% collision, assembly, joints, contacts");
   for (size_t k = 0; k < sizeof subjects / sizeof *subjects; k++) {
     bool wanted = argc <= 2;
     for (int i = 2; i < argc; i++) wanted = wanted || strcmp(argv[i], subjects[k].name) == 0;
     for (double bodies = 1000; wanted && bodies <= most; bodies *= 10)
-      for (int threads = 1; threads <= 2; threads++) {
+      for (int threads = 1; threads <= (subjects[k].formulation == NULL ? 2 : 1); threads++) {
         fflush(stdout);
         const pid_t child = fork();
         if (child == 0) {
@@ -106,7 +110,7 @@ int main(int argc, char **argv)
         int status = 0;
         if (child > 0) waitpid(child, &status, 0);
         if (!WIFEXITED(status))
-          printf("%-8s %8.0f %d ended by a signal\n", subjects[k].name, bodies, threads);
+          printf("%-9s %8.0f %d ended by a signal\n", subjects[k].name, bodies, threads);
       }
   }
   return 0;
