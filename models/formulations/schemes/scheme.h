@@ -70,15 +70,18 @@ typedef struct perp_scheme_body {
  * last is 0. */
 typedef struct perp_scheme_contact {
   perp_v4 turn[2][3]; /* -r_a x d, r_b x d: from the centres to the contact; in the plane J */
-  perp_v2 across[2], stick[2]; /* columns of A of the tangents and of its inverse, 0: singular */
+  perp_v2 stick[2];   /* columns of A^-1 of the tangents, 0: singular */
   double p[3], bias[3];
-  double soft, inverse;     /* of the normal: S and 1 / (A + S) */
-  double slide, mu;         /* 1 / the largest eigenvalue of A of the tangents */
-  double A, C, approach, e; /* of the normal, as those of a row */
-  double total[3];
-  int row;     /* where contacts are rows, too: its first */
-  bool slides; /* its friction is at its bound */
+  double soft, inverse; /* of the normal: S and 1 / (A + S) */
+  double slide, mu;     /* 1 / the largest eigenvalue of A of the tangents */
+  int row;              /* where contacts are rows, too: its first */
+  bool slides;          /* its friction is at its bound */
 } perp_scheme_contact;
+
+/* What sweeps do not read of a contact: of the normal, as those of a row. */
+typedef struct perp_scheme_gap {
+  double A, C, approach, e, total[3];
+} perp_scheme_gap;
 
 /* J M^-1 J' of a contact with one before it in its four: of normals; of tangents, times the
  * inverse of its A. */
@@ -155,6 +158,7 @@ typedef struct perp_scheme {
   int *slot; /* [contacts] of drive rows: 3 drive + 0 (motor), 1 (lower), 2 (upper); of joints their
                 row */
   perp_scheme_contact *contact; /* [n_contacts] */
+  perp_scheme_gap *gap;         /* [n_contacts] */
   perp_scheme_pair *pair;       /* [pairs] */
   int pairs;
   perp_scheme_tie *tie;

@@ -254,14 +254,15 @@ void perp_scheme_bias(perp_scheme *scheme, double h, const perp_scheme_feedback 
                                                             : PERP_SCHEME_OF_BODIES;
     for (int k = pair->first; k < pair->end; k++) {
       perp_scheme_contact *contact = &scheme->contact[k];
-      const bool open = contact->C > 0;
-      contact->bias[0] = open ? contact->C / h : perp_scheme_answer(feedback, of, contact->C);
-      contact->soft = open ? 0 : contact->A * feedback->soft[of];
-      const double A = contact->A + contact->soft;
+      const perp_scheme_gap *gap = &scheme->gap[k];
+      const bool open = gap->C > 0;
+      contact->bias[0] = open ? gap->C / h : perp_scheme_answer(feedback, of, gap->C);
+      contact->soft = open ? 0 : gap->A * feedback->soft[of];
+      const double A = gap->A + contact->soft;
       contact->inverse = A > 0 ? 1 / A : 0;
-      if (bounce && contact->e > 0 && contact->approach < -scheme->o.threshold &&
-          contact->C + h * perp_scheme_approach(scheme, pair, k) <= 0)
-        contact->bias[0] = contact->e * contact->approach;
+      if (bounce && gap->e > 0 && gap->approach < -scheme->o.threshold &&
+          gap->C + h * perp_scheme_approach(scheme, pair, k) <= 0)
+        contact->bias[0] = gap->e * gap->approach;
     }
   }
 }
@@ -327,12 +328,12 @@ void perp_scheme_bounce(perp_scheme *scheme, double *v)
   for (int i = 0; i < scheme->pairs; i++)
     for (int k = scheme->pair[i].first; k < scheme->pair[i].end; k++) {
       perp_scheme_contact *contact = &scheme->contact[k];
-      const double p = scheme_rebound(scheme, contact->e, contact->approach, contact->total[0],
-                                      perp_scheme_approach(scheme, &scheme->pair[i], k),
-                                      contact->A);
+      perp_scheme_gap *gap = &scheme->gap[k];
+      const double p = scheme_rebound(scheme, gap->e, gap->approach, gap->total[0],
+                                      perp_scheme_approach(scheme, &scheme->pair[i], k), gap->A);
       if (p == 0) continue;
       perp_scheme_contact_push(scheme, &scheme->pair[i], k, p);
-      contact->total[0] += p;
+      gap->total[0] += p;
       contact->p[0] = fmax(0, contact->p[0] + p);
     }
   perp_scheme_store(scheme, v);
@@ -342,7 +343,7 @@ void perp_scheme_sum(perp_scheme *scheme)
 {
   for (int i = 0; i < scheme->n; i++) scheme->row[i].total += scheme->row[i].p;
   for (int i = 0; i < scheme->n_contacts && !scheme->contact_rows; i++)
-    for (int k = 0; k < 3; k++) scheme->contact[i].total[k] += scheme->contact[i].p[k];
+    for (int k = 0; k < 3; k++) scheme->gap[i].total[k] += scheme->contact[i].p[k];
 }
 
 void perp_scheme_counted(perp_scheme *scheme)

@@ -101,10 +101,9 @@ PERP_CLONE_INLINE void scheme_stick(bool plane, perp_scheme_contact *contact,
                yy = scheme_between(contact, 2, 2, own, parts);
   const double det = xx * yy - xy * xy, mean = 0.5 * (xx + yy), apart = 0.5 * (xx - yy),
                most = mean + sqrt(apart * apart + xy * xy);
-  contact->across[0] = (perp_v2){ xx, xy };
-  contact->across[1] = (perp_v2){ xy, yy };
   contact->stick[0] = contact->stick[1] = (perp_v2){ 0 };
   if (plane) {
+    contact->stick[1][1] = 1; /* of a tangent without velocity */
     if (xx > 0) contact->stick[0][0] = 1 / xx;
   } else if (det > 1e-12 * xx * yy) {
     contact->stick[0] = (perp_v2){ yy / det, -xy / det };
@@ -132,7 +131,7 @@ PERP_CLONES_OF_FOUR static void scheme_contacts_masses(const perp_scheme *scheme
         scheme_weigh(plane, a, &x->turn[0][k], &own->turn[0][k]);
         scheme_weigh(plane, b, &x->turn[1][k], &own->turn[1][k]);
       }
-      x->A = scheme_between(x, 0, 0, own, parts);
+      scheme->gap[c].A = scheme_between(x, 0, 0, own, parts);
       scheme_stick(plane, x, own, parts);
       for (int j = first; j < c; j++) {
         const scheme_weights *other = &weights[j - first];
@@ -213,7 +212,7 @@ const perp_scheme_memory *perp_scheme_recall(const perp_scheme *scheme, uint64_t
 
 static void scheme_contact(const perp_scheme *scheme, const perp_contact *x, double t_end,
                            double scale, const perp_scheme_memory *before, perp_scheme_pair *pair,
-                           perp_scheme_contact *contact)
+                           perp_scheme_contact *contact, perp_scheme_gap *gap)
 {
   const int dim = scheme->model->dim;
   double r[2][3], u[3], slip[3], belt[3] = { 0 }, d[3][3];
@@ -233,9 +232,7 @@ static void scheme_contact(const perp_scheme *scheme, const perp_contact *x, dou
   const bool slides = before != NULL ? before->slides
                                      : sqrt(perp_dot(3, slip, slip)) > scheme->o.slip;
   contact->mu = slides ? x->mu_dynamic : x->mu;
-  contact->C = x->gap;
-  contact->approach = normal - perp_dot(3, x->n, belt);
-  contact->e = x->e;
+  *gap = (perp_scheme_gap){ .C = x->gap, .approach = normal - perp_dot(3, x->n, belt), .e = x->e };
   contact->slides = false;
   for (int k = 0; k < 3; k++) {
     for (int side = 0; side < 2; side++) {
@@ -247,7 +244,6 @@ static void scheme_contact(const perp_scheme *scheme, const perp_contact *x, dou
     }
     contact->bias[k] = k > 0 ? perp_dot(3, belt, d[k]) : 0;
     contact->p[k] = before != NULL ? scale * perp_dot(3, before->impulse, d[k]) : 0;
-    contact->total[k] = 0;
   }
   contact->p[0] = fmax(0, contact->p[0]);
 }
@@ -285,7 +281,7 @@ void perp_scheme_contacts_begin(perp_scheme *scheme, double t_end, double scale)
     }
     perp_scheme_pair *pair = &scheme->pair[scheme->pairs - 1];
     scheme_contact(scheme, x, t_end, scale, perp_scheme_recall(scheme, x->id, &at), pair,
-                   &scheme->contact[i]);
+                   &scheme->contact[i], &scheme->gap[i]);
     pair->end = i + 1;
   }
   scheme_bodies(scheme);
@@ -299,14 +295,15 @@ void perp_scheme_contacts_begin(perp_scheme *scheme, double t_end, double scale)
  * the friction of one contact to its bound while others hold the body.  A contact that does not
  * press slides as a new one does. */
 static bool scheme_slides(const perp_scheme *scheme, const perp_scheme_pair *pair,
-                          const perp_scheme_contact *contact, const scheme_motion *motion)
+                          const perp_scheme_contact *contact, double total,
+                          const scheme_motion *motion)
 {
   const bool plane = scheme->model->dim == 2;
   const double u = sqrt(
       scheme_square(scheme_slip(plane, contact, motion) + scheme_slide(plane, pair, motion)));
   const double A = contact->slide > 0 ? 1 / contact->slide : 0;
-  if (!(contact->total[0] > 0)) return u > scheme->o.slip;
-  return contact->slides && u > fmax(scheme->o.slip, SLIDES * A * contact->mu * contact->total[0]);
+  if (!(total > 0)) return u > scheme->o.slip;
+  return contact->slides && u > fmax(scheme->o.slip, SLIDES * A * contact->mu * total);
 }
 
 PERP_CLONES_OF_FOUR static void scheme_contacts_remember(perp_scheme *scheme)
@@ -318,12 +315,13 @@ PERP_CLONES_OF_FOUR static void scheme_contacts_remember(perp_scheme *scheme)
     for (int k = pair->first; k < pair->end; k++) {
       const perp_scheme_contact *contact = &scheme->contact[k];
       perp_scheme_memory *memory = &scheme->next[k];
-      const double *p = contact->p, *total = contact->total;
+      const double *p = contact->p, *total = scheme->gap[k].total;
       const perp_v4 last = pair->d[0] * p[0] + pair->d[1] * p[1] + pair->d[2] * p[2];
       const perp_v4 all = pair->d[0] * total[0] + pair->d[1] * total[1] + pair->d[2] * total[2];
       *memory = (perp_scheme_memory){ .id = scheme->found[k].id,
                                       .impulse = { last[0], last[1], last[2] },
-                                      .slides = scheme_slides(scheme, pair, contact, &motion) };
+                                      .slides = scheme_slides(scheme, pair, contact, total[0],
+                                                              &motion) };
       for (int l = 0; l < 3; l++) scheme->impulse[3 * k + l] = all[l];
     }
   }

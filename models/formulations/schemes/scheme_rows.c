@@ -24,6 +24,7 @@ static void scheme_layout_grown(void *ws, perp_arena *arena)
   scheme->row = PERP_CARVE(arena, perp_scheme_row, scheme_fixed(scheme) + rows);
   scheme->slot = PERP_CARVE(arena, int, scheme_fixed(scheme));
   scheme->contact = PERP_CARVE(arena, perp_scheme_contact, scheme->cap);
+  scheme->gap = PERP_CARVE(arena, perp_scheme_gap, scheme->cap);
   scheme->pair = PERP_CARVE(arena, perp_scheme_pair, scheme->cap);
   scheme->tie = PERP_CARVE(arena, perp_scheme_tie, 3 * (size_t)scheme->cap / 2);
   scheme->memory = PERP_CARVE(arena, perp_scheme_memory, scheme->cap);
@@ -187,9 +188,9 @@ static void scheme_contact_rows(perp_scheme *scheme, int i, const perp_scheme_me
                               .given = contact->bias[k] };
     scheme_direction(scheme, i, k, row);
     if (k > 0) continue;
-    row->C = row->start = contact->C;
-    row->approach = contact->approach;
-    row->e = contact->e;
+    row->C = row->start = scheme->gap[i].C;
+    row->approach = scheme->gap[i].approach;
+    row->e = scheme->gap[i].e;
   }
 }
 
@@ -320,9 +321,9 @@ void perp_scheme_remember(perp_scheme *scheme, double h, double part)
   }
   for (int i = scheme->contacts; i < scheme->n; i++) {
     const int k = (i - scheme->contacts) % model->dim;
-    perp_scheme_contact *contact = &scheme->contact[(i - scheme->contacts) / model->dim];
-    contact->p[k] = scheme->row[i].p;
-    contact->total[k] = scheme->row[i].total;
+    const int contact = (i - scheme->contacts) / model->dim;
+    scheme->contact[contact].p[k] = scheme->row[i].p;
+    scheme->gap[contact].total[k] = scheme->row[i].total;
   }
   perp_scheme_contacts_remember(scheme);
   for (int i = scheme->contacts; i < scheme->n; i++)

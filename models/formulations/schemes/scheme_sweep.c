@@ -74,6 +74,14 @@ PERP_CLONE_INLINE void scheme_normals(const scheme_block *block, int n, bool pla
   scheme_push(plane, block->pair, 0, 1, &sum, block->a, block->b, motion);
 }
 
+/* A^-1 p, the columns of A given; 0 where A is singular */
+PERP_CLONE_INLINE perp_v2 scheme_undo(const perp_v2 A[2], perp_v2 p)
+{
+  const double det = A[0][0] * A[1][1] - A[0][1] * A[1][0];
+  const perp_v2 y = { A[1][1] * p[0] - A[1][0] * p[1], A[0][0] * p[1] - A[0][1] * p[0] };
+  return det > 0 ? y / det : (perp_v2){ 0 };
+}
+
 /* The friction of a contact, from what it had before and p with which it would stick.  What would
  * leave the disk slides: a step before - w / a with one number a >= A for both tangents, back onto
  * the disk, has the fixed point p against w; p itself scaled would be A^-1 w, askew where bodies
@@ -86,7 +94,7 @@ PERP_CLONE_INLINE perp_v2 scheme_disk(perp_scheme_contact *contact, perp_v2 befo
   p[0] = bound > 0 ? p[0] : 0;
   p[1] = bound > 0 ? p[1] : 0;
   if (scheme_square(p) <= bound * bound) return p;
-  p = before - scheme_times(contact->across, before - p) * contact->slide;
+  p = before - scheme_undo(contact->stick, before - p) * contact->slide;
   const double square = scheme_square(p);
   return square > bound * bound ? p * (bound / sqrt(square)) : p;
 }
@@ -219,7 +227,7 @@ PERP_CLONES_OF_FOUR static void scheme_contacts_gap(const perp_scheme *scheme, d
     scheme_motion_of(&scheme->body[pair->body[0]], &scheme->body[pair->body[1]], &motion);
     const double along = scheme_along(plane, pair, 0, &motion);
     for (int k = pair->first; k < pair->end; k++)
-      scheme->contact[k].C += h * (scheme_turning(&scheme->contact[k], 0, &motion) + along);
+      scheme->gap[k].C += h * (scheme_turning(&scheme->contact[k], 0, &motion) + along);
   }
 }
 

@@ -61,9 +61,9 @@ static void si_ngs_pass(si_ngs *ngs)
   perp_scheme_cold(scheme);
   for (int i = 0; i < scheme->n_contacts; i++) {
     perp_scheme_contact *contact = &scheme->contact[i];
-    contact->bias[0] = contact->C + PERP_SCHEME_SLOP;
+    contact->bias[0] = scheme->gap[i].C + PERP_SCHEME_SLOP;
     contact->soft = 0;
-    contact->inverse = contact->A > 0 ? PART / contact->A : 0;
+    contact->inverse = scheme->gap[i].A > 0 ? PART / scheme->gap[i].A : 0;
   }
   perp_scheme_load(scheme, ngs->dq);
   perp_scheme_contacts_sweep(scheme, false);

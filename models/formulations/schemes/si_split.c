@@ -51,7 +51,7 @@ static void si_split_correct(si_split *split, double h)
   perp_scheme_bias(scheme, h, &feedback, false);
   perp_scheme_cold(scheme);
   for (int i = 0; i < scheme->n_contacts; i++)
-    if (scheme->contact[i].C > 0) scheme->contact[i].inverse = 0; /* open: nothing to correct */
+    if (scheme->gap[i].C > 0) scheme->contact[i].inverse = 0; /* open: nothing to correct */
   for (int sweep = 0; sweep < split->o.iterations; sweep++) {
     for (int i = 0; i < scheme->n; i++) {
       perp_scheme_row *row = &scheme->row[i];

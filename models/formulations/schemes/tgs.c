@@ -64,10 +64,10 @@ static void tgs_rebounds(perp_scheme *scheme, double h)
   perp_scheme_load(scheme, scheme->v1);
   for (int i = 0; i < scheme->pairs; i++)
     for (int k = scheme->pair[i].first; k < scheme->pair[i].end; k++) {
-      perp_scheme_contact *contact = &scheme->contact[k];
-      if (!(contact->approach < -scheme->o.threshold) ||
-          contact->C + h * perp_scheme_approach(scheme, &scheme->pair[i], k) > 0)
-        contact->e = 0;
+      perp_scheme_gap *gap = &scheme->gap[k];
+      if (!(gap->approach < -scheme->o.threshold) ||
+          gap->C + h * perp_scheme_approach(scheme, &scheme->pair[i], k) > 0)
+        gap->e = 0;
     }
 }
 
@@ -77,8 +77,8 @@ static void tgs_sweep(perp_scheme *scheme, double h, const perp_scheme_feedback 
   for (int i = 0; i < scheme->contacts; i++)
     if (scheme->row[i].e > 0) scheme->row[i].bias = scheme->row[i].e * scheme->row[i].approach;
   for (int i = 0; i < scheme->n_contacts; i++)
-    if (scheme->contact[i].e > 0)
-      scheme->contact[i].bias[0] = scheme->contact[i].e * scheme->contact[i].approach;
+    if (scheme->gap[i].e > 0)
+      scheme->contact[i].bias[0] = scheme->gap[i].e * scheme->gap[i].approach;
   perp_scheme_sweep(scheme, 1, false, scheme->v1);
 }
 
