@@ -293,6 +293,27 @@ static void check_limits(const char *method)
   perp_lcp_problem_free(&q);
 }
 
+/* A part of the tolerance is aimed at, and what cannot be reached is no failure. */
+static void check_part(perp_rng *g)
+{
+  perp_lcp p = planted(g, MOST / 3, 1);
+  double x[MOST] = { 0 };
+  perp_stats stats;
+  solve("apgd", &p, 1e-4, x, &stats);
+  const double whole = independent_rel(&p, A, x);
+  p.part = 1e-6;
+  memset(x, 0, sizeof x);
+  solve("apgd", &p, 1e-4, x, &stats);
+  ok(stats.reason == PERP_CONVERGED && whole > 1e-7, "apgd: solved to %.1e without a part", whole);
+  below(independent_rel(&p, A, x), 1.01e-10, "... and to a millionth of the tolerance with it");
+  p.part = 1e-16;
+  memset(x, 0, sizeof x);
+  solve("cone-newton", &p, 1e-4, x, &stats);
+  ok(stats.reason == PERP_CONVERGED, "cone-newton: %s where the part is below rounding",
+     perp_reason_name(stats.reason));
+  below(independent_rel(&p, A, x), 1e-11, "... and is as good as it gets");
+}
+
 /* What bounds the inner method shows in what the outer one does. */
 static void check_inner(void)
 {
@@ -462,6 +483,7 @@ int main(void)
   }
   check_long(g);
   check_heavy();
+  check_part(g);
   check_inner();
   check_penalty();
   check_kamino();
