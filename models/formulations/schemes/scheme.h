@@ -161,6 +161,7 @@ typedef struct perp_scheme {
   perp_scheme_gap *gap;         /* [n_contacts] */
   perp_scheme_pair *pair;       /* [pairs] */
   int pairs;
+  bool dynamic; /* a contact has another friction when it slides */
   perp_scheme_tie *tie;
   perp_scheme_body *body; /* [1 + bodies] */
   double *impulse;        /* [3 n_contacts] */

@@ -210,42 +210,67 @@ const perp_scheme_memory *perp_scheme_recall(const perp_scheme *scheme, uint64_t
   return *at < scheme->n_memory && scheme->memory[*at].id == id ? &scheme->memory[*at] : NULL;
 }
 
-static void scheme_contact(const perp_scheme *scheme, const perp_contact *x, double t_end,
-                           double scale, const perp_scheme_memory *before, perp_scheme_pair *pair,
-                           perp_scheme_contact *contact, perp_scheme_gap *gap)
+/* r x d_k = sum r_l (e_l x d_k); in the plane J, d_k and that */
+typedef struct scheme_frame {
+  double d[3][3];
+  perp_v4 fixed[3], cross[3][3];
+} scheme_frame;
+
+/* That of a pair, tangents along u */
+static void scheme_frame_of(int dim, const double n[3], const double u[3], scheme_frame *frame,
+                            perp_scheme_pair *pair)
 {
-  const int dim = scheme->model->dim;
-  double r[2][3], u[3], slip[3], belt[3] = { 0 }, d[3][3];
+  memcpy(frame->d[0], n, sizeof frame->d[0]);
+  scheme_tangents(dim, n, u, frame->d[1], frame->d[2]);
+  for (int k = 0; k < 3; k++) {
+    const double *d = frame->d[k];
+    pair->d[k] = (perp_v4){ d[0], d[1], d[2] };
+    frame->fixed[k] = dim == 2 ? pair->d[k] : (perp_v4){ 0 };
+    frame->cross[k][0] = (perp_v4){ 0, -d[2], d[1] };
+    frame->cross[k][1] = (perp_v4){ d[2], 0, -d[0] };
+    frame->cross[k][2] = (perp_v4){ -d[1], d[0], 0 };
+  }
+}
+
+/* Is its friction that of sliding? */
+static bool scheme_slid(const perp_scheme *scheme, const perp_contact *x, const double u[3],
+                        const perp_scheme_memory *before)
+{
+  double slip[3];
+  if (x->mu == x->mu_dynamic) return false;
+  if (before != NULL) return before->slides;
+  for (int k = 0; k < 3; k++) slip[k] = u[k] - perp_dot(3, x->n, u) * x->n[k];
+  return sqrt(perp_dot(3, slip, slip)) > scheme->o.slip;
+}
+
+/* Contact i of those found, in the pair */
+PERP_CLONE_INLINE void scheme_contact(perp_scheme *scheme, int i, double t_end, double scale,
+                                      const perp_scheme_memory *before, scheme_frame *frame,
+                                      perp_scheme_pair *pair)
+{
+  const perp_contact *x = &scheme->found[i];
+  perp_scheme_contact *contact = &scheme->contact[i];
+  double r[2][3], u[3], belt[3] = { 0 };
   scheme_arms(scheme, x, r);
   if (scheme->model->surfaces.belts) perp_belts_velocity(scheme->model, &scheme->e, x, t_end, belt);
   scheme_parting(scheme, x, r, belt, u);
-  if (pair->end == pair->first) {
-    scheme_tangents(dim, x->n, u, d[1], d[2]);
-    for (int k = 0; k < 3; k++)
-      pair->d[k] = k == 0 ? (perp_v4){ x->n[0], x->n[1], x->n[2] }
-                          : (perp_v4){ d[k][0], d[k][1], d[k][2] };
-  }
-  for (int k = 0; k < 3; k++)
-    for (int i = 0; i < 3; i++) d[k][i] = pair->d[k][i];
-  const double normal = perp_dot(3, x->n, u);
-  for (int k = 0; k < 3; k++) slip[k] = u[k] - normal * x->n[k];
-  const bool slides = before != NULL ? before->slides
-                                     : sqrt(perp_dot(3, slip, slip)) > scheme->o.slip;
-  contact->mu = slides ? x->mu_dynamic : x->mu;
-  *gap = (perp_scheme_gap){ .C = x->gap, .approach = normal - perp_dot(3, x->n, belt), .e = x->e };
+  if (pair->first == i) scheme_frame_of(scheme->model->dim, x->n, u, frame, pair);
+  contact->mu = scheme_slid(scheme, x, u, before) ? x->mu_dynamic : x->mu;
   contact->slides = false;
+  scheme->gap[i] = (perp_scheme_gap){ .C = x->gap,
+                                      .approach = perp_dot(3, x->n, u) - perp_dot(3, x->n, belt),
+                                      .e = x->e };
   for (int k = 0; k < 3; k++) {
     for (int side = 0; side < 2; side++) {
-      const double sign = side == 0 ? -1 : 1;
-      double turn[3];
-      perp_cross(r[side], d[k], turn);
-      if (dim == 2) turn[0] = d[k][0], turn[1] = d[k][1];
-      contact->turn[side][k] = (perp_v4){ sign * turn[0], sign * turn[1], sign * turn[2] };
+      const perp_v4 *cross = frame->cross[k];
+      const perp_v4 turn = frame->fixed[k] + cross[0] * r[side][0] + cross[1] * r[side][1] +
+                           cross[2] * r[side][2];
+      contact->turn[side][k] = side == 0 ? -turn : turn;
     }
-    contact->bias[k] = k > 0 ? perp_dot(3, belt, d[k]) : 0;
-    contact->p[k] = before != NULL ? scale * perp_dot(3, before->impulse, d[k]) : 0;
+    contact->bias[k] = k > 0 ? perp_dot(3, belt, frame->d[k]) : 0;
+    contact->p[k] = before != NULL ? scale * perp_dot(3, before->impulse, frame->d[k]) : 0;
   }
-  contact->p[0] = fmax(0, contact->p[0]);
+  contact->p[0] = contact->p[0] > 0 ? contact->p[0] : 0;
 }
 
 /* Are these two contacts, one after the other, of one pair?  Where contacts are rows each has
@@ -262,14 +287,11 @@ static int scheme_ties(const perp_scheme_pair *pair)
   return SCHEME_TIES * (n / SCHEME_FOUR) + rest * (rest - 1) / 2;
 }
 
-void perp_scheme_contacts_begin(perp_scheme *scheme, double t_end, double scale)
+/* Contacts and pairs of what was found */
+PERP_CLONES_OF_FOUR static void scheme_contacts_found(perp_scheme *scheme, double t_end,
+                                                      double scale)
 {
-  for (int i = 0; i < scheme->model->n_bodies; i++) scheme->body[i + 1].touched = false;
-  for (int i = 0; i < scheme->n_contacts; i++)
-    for (int side = 0; side < 2; side++)
-      if (scheme->found[i].body[side] >= 0)
-        scheme->body[scheme->found[i].body[side] + 1].touched = true;
-  perp_scheme_load(scheme, scheme->v);
+  scheme_frame frame;
   scheme->pairs = 0;
   for (int i = 0, at = 0, ties = 0; i < scheme->n_contacts; i++) {
     const perp_contact *x = &scheme->found[i];
@@ -280,10 +302,23 @@ void perp_scheme_contacts_begin(perp_scheme *scheme, double t_end, double scale)
       };
     }
     perp_scheme_pair *pair = &scheme->pair[scheme->pairs - 1];
-    scheme_contact(scheme, x, t_end, scale, perp_scheme_recall(scheme, x->id, &at), pair,
-                   &scheme->contact[i], &scheme->gap[i]);
+    scheme_contact(scheme, i, t_end, scale, perp_scheme_recall(scheme, x->id, &at), &frame, pair);
     pair->end = i + 1;
   }
+}
+
+void perp_scheme_contacts_begin(perp_scheme *scheme, double t_end, double scale)
+{
+  scheme->dynamic = false;
+  for (int i = 0; i < scheme->model->n_bodies; i++) scheme->body[i + 1].touched = false;
+  for (int i = 0; i < scheme->n_contacts; i++) {
+    const perp_contact *x = &scheme->found[i];
+    for (int side = 0; side < 2; side++)
+      if (x->body[side] >= 0) scheme->body[x->body[side] + 1].touched = true;
+    scheme->dynamic = scheme->dynamic || x->mu != x->mu_dynamic;
+  }
+  perp_scheme_load(scheme, scheme->v);
+  scheme_contacts_found(scheme, t_end, scale);
   scheme_bodies(scheme);
   scheme_contacts_masses(scheme, false);
 }
@@ -318,10 +353,11 @@ PERP_CLONES_OF_FOUR static void scheme_contacts_remember(perp_scheme *scheme)
       const double *p = contact->p, *total = scheme->gap[k].total;
       const perp_v4 last = pair->d[0] * p[0] + pair->d[1] * p[1] + pair->d[2] * p[2];
       const perp_v4 all = pair->d[0] * total[0] + pair->d[1] * total[1] + pair->d[2] * total[2];
-      *memory = (perp_scheme_memory){ .id = scheme->found[k].id,
-                                      .impulse = { last[0], last[1], last[2] },
-                                      .slides = scheme_slides(scheme, pair, contact, total[0],
-                                                              &motion) };
+      *memory = (perp_scheme_memory){
+        .id = scheme->found[k].id,
+        .impulse = { last[0], last[1], last[2] },
+        .slides = scheme->dynamic && scheme_slides(scheme, pair, contact, total[0], &motion)
+      };
       for (int l = 0; l < 3; l++) scheme->impulse[3 * k + l] = all[l];
     }
   }
@@ -329,7 +365,7 @@ PERP_CLONES_OF_FOUR static void scheme_contacts_remember(perp_scheme *scheme)
 
 void perp_scheme_contacts_remember(perp_scheme *scheme)
 {
-  perp_scheme_load(scheme, scheme->v1);
+  if (scheme->dynamic) perp_scheme_load(scheme, scheme->v1);
   scheme_contacts_remember(scheme);
   perp_scheme_memory *old = scheme->memory;
   scheme->memory = scheme->next;
