@@ -38,22 +38,21 @@ def includes(names):
 
 
 def symbols(names, build, twice):
-    owner, needs, bodies = {}, {}, {}
+    owner, needs, bodies, objects = {}, {}, {}, {}
     for c in json.loads(output('ninja', '-C', build, '-t', 'compdb')):
         name = os.path.relpath(os.path.join(build, c['file']), ROOT)
-        if not c['output'].endswith('.o') or name not in names or name in needs:
-            continue
-        needs[name] = set()
-        for line in output('nm', '-g', os.path.join(build, c['output'])).split('\n'):
-            part = line.split()
-            if len(part) == 2 and part[0] in 'Uw':
-                needs[name].add(part[1])
-            elif len(part) == 3 and part[1] not in 'UwV':
-                owner[part[2]] = name
-        for line in output('nm', os.path.join(build, c['output'])).split('\n'):
-            part = line.split()
-            if len(part) == 3 and part[1] == 't' and '.' not in part[2] and not part[2].startswith('perp_'):
-                bodies.setdefault(part[2], []).append(name)
+        if c['output'].endswith('.o') and name in names and name not in needs:
+            needs[name] = set()
+            objects[os.path.join(build, c['output'])] = name
+    for line in output('nm', '-A', *objects).split('\n'):
+        path, _, rest = line.partition(':')
+        part = rest.split()
+        if len(part) == 2 and part[0] in 'Uw':
+            needs[objects[path]].add(part[1])
+        elif len(part) == 3 and part[1].isupper() and part[1] not in 'UV':
+            owner[part[2]] = objects[path]
+        elif len(part) == 3 and part[1] == 't' and '.' not in part[2] and not part[2].startswith('perp_'):
+            bodies.setdefault(part[2], []).append(objects[path])
     twice.update({k: v for k, v in bodies.items() if len(v) > 1})
     for name, those in needs.items():
         for symbol in sorted(those):
