@@ -83,22 +83,32 @@ typedef struct scheme_weights {
   perp_v4 turn[2][3];
 } scheme_weights;
 
-/* J_k M^-1 J_l' of contact x with one of its pair that has these weights; parts: d_k . d_k of it,
- * 0 in the plane */
-PERP_CLONE_INLINE double scheme_between(const perp_scheme_contact *x, int k, int l,
+/* J M^-1 J' of the normal of contact x with that of one of its pair that has these weights; parts:
+ * what moves along d, 0 in the plane */
+PERP_CLONE_INLINE double scheme_between(const perp_scheme_contact *x, const scheme_weights *weights,
+                                        double parts)
+{
+  const perp_v4 sum = x->turn[0][0] * weights->turn[0][0] + x->turn[1][0] * weights->turn[1][0];
+  return parts + SCHEME_SUM4(sum);
+}
+
+/* The same of both tangents with tangent l */
+PERP_CLONE_INLINE perp_v2 scheme_column(const perp_scheme_contact *x, int l,
                                         const scheme_weights *weights, double parts)
 {
-  const perp_v4 sum = x->turn[0][k] * weights->turn[0][l] + x->turn[1][k] * weights->turn[1][l];
-  return (k == l ? parts : 0) + SCHEME_SUM4(sum);
+  const perp_v4 *a = weights->turn[0] + l, *b = weights->turn[1] + l;
+  const perp_v4 first = x->turn[0][1] * *a + x->turn[1][1] * *b,
+                second = x->turn[0][2] * *a + x->turn[1][2] * *b;
+  return scheme_sums(&first, &second) + (l == 1 ? (perp_v2){ parts, 0 } : (perp_v2){ 0, parts });
 }
 
 /* What the tangents of a contact are solved with */
 PERP_CLONE_INLINE void scheme_stick(bool plane, perp_scheme_contact *contact,
                                     const scheme_weights *own, double parts)
 {
-  const double xx = scheme_between(contact, 1, 1, own, parts),
-               xy = scheme_between(contact, 1, 2, own, parts),
-               yy = scheme_between(contact, 2, 2, own, parts);
+  const perp_v2 x = scheme_column(contact, 1, own, parts),
+                y = scheme_column(contact, 2, own, parts);
+  const double xx = x[0], xy = x[1], yy = y[1];
   const double det = xx * yy - xy * xy, mean = 0.5 * (xx + yy), apart = 0.5 * (xx - yy),
                most = mean + sqrt(apart * apart + xy * xy);
   contact->stick[0] = contact->stick[1] = (perp_v2){ 0 };
@@ -131,16 +141,13 @@ PERP_CLONES_OF_FOUR static void scheme_contacts_masses(const perp_scheme *scheme
         scheme_weigh(plane, a, &x->turn[0][k], &own->turn[0][k]);
         scheme_weigh(plane, b, &x->turn[1][k], &own->turn[1][k]);
       }
-      scheme->gap[c].A = scheme_between(x, 0, 0, own, parts);
+      scheme->gap[c].A = scheme_between(x, own, parts);
       scheme_stick(plane, x, own, parts);
       for (int j = first; j < c; j++) {
         const scheme_weights *other = &weights[j - first];
-        tie->normal = scheme_between(x, 0, 0, other, parts);
-        for (int l = 0; l < 2; l++) {
-          const perp_v2 column = { scheme_between(x, 1, 1 + l, other, parts),
-                                   scheme_between(x, 2, 1 + l, other, parts) };
-          tie->tangents[l] = scheme_times(x->stick, column);
-        }
+        tie->normal = scheme_between(x, other, parts);
+        for (int l = 0; l < 2; l++)
+          tie->tangents[l] = scheme_times(x->stick, scheme_column(x, 1 + l, other, parts));
         tie++;
       }
     }

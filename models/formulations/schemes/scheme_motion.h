@@ -55,6 +55,13 @@ PERP_CLONE_INLINE void scheme_weigh(bool plane, const perp_scheme_body *body, co
     *y = body->I[0] * (*t)[0] + body->I[1] * (*t)[1] + body->I[2] * (*t)[2];
 }
 
+/* x and y, each summed */
+PERP_CLONE_INLINE perp_v2 scheme_sums(const perp_v4 *x, const perp_v4 *y)
+{
+  const perp_v4 sum = PERP_TURN4(*x, *y, true) + PERP_TURN4(*x, *y, false);
+  return PERP_HALF4(sum, false) + PERP_HALF4(sum, true);
+}
+
 /* What turns of J v of both tangents, and what a belt adds; in the plane the second is 0. */
 PERP_CLONE_INLINE perp_v2 scheme_slip(bool plane, const perp_scheme_contact *contact,
                                       const scheme_motion *motion)
@@ -63,8 +70,7 @@ PERP_CLONE_INLINE perp_v2 scheme_slip(bool plane, const perp_scheme_contact *con
   if (plane) return (perp_v2){ scheme_turning(contact, 1, motion), 0 } + bias;
   const perp_v4 x = contact->turn[0][1] * motion->wa + contact->turn[1][1] * motion->wb;
   const perp_v4 y = contact->turn[0][2] * motion->wa + contact->turn[1][2] * motion->wb;
-  const perp_v4 sum = PERP_TURN4(x, y, true) + PERP_TURN4(x, y, false);
-  return PERP_HALF4(sum, false) + PERP_HALF4(sum, true) + bias;
+  return scheme_sums(&x, &y) + bias;
 }
 
 /* The rest of it, the same for all contacts of a pair */
