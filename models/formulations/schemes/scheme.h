@@ -63,7 +63,7 @@ typedef struct perp_scheme_body {
   perp_v4 v, w, before; /* w before */
   perp_v4 I[3];         /* columns of R I^-1 R' */
   double part;          /* 1 / mass; 0: the world */
-  bool touched, round;  /* it has contacts; I is a number, which turns do not change */
+  bool touched, round;  /* it has contacts; turns do not change I: a number, or in the plane */
 } perp_scheme_body;
 
 /* A contact as sweeps read it.  Numbers [3] are of the normal and two tangents; in the plane the
@@ -220,6 +220,8 @@ perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *scheme, int n);
 
 /* ---- contacts: scheme_contacts.c, scheme_sweep.c ---- */
 
+/* What steps do not change of bodies. */
+void perp_scheme_bodies(perp_scheme *scheme);
 /* The contacts that were found, between bodies as scheme->e has them that move with v; guesses are
  * impulses of the step before, times scale. t_end: of the step, when belts move. */
 void perp_scheme_contacts_begin(perp_scheme *scheme, double t_end, double scale);

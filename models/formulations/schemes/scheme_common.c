@@ -49,9 +49,7 @@ perp_status perp_scheme_create(perp_ctx *ctx, const perp_model *model, const per
   perp_scheme *scheme = *ws;
   perp_eval_init(&scheme->e, model);
   perp_contacts_reach(model, scheme->reach);
-  scheme->body[0] = (perp_scheme_body){ .round = true };
-  for (int i = 0; i < model->n_bodies; i++)
-    scheme->body[i + 1] = (perp_scheme_body){ .part = 1 / model->inertia[i].mass };
+  perp_scheme_bodies(scheme);
   perp_status status = PERP_OK;
   if (model->n_shapes > 0) status = perp_collision_create(ctx, model, 0, &scheme->collision);
   if (status == PERP_OK) status = perp_scheme_reserve(ctx, scheme, 4 * model->n_shapes);
@@ -196,7 +194,7 @@ void perp_scheme_move(perp_scheme *scheme, double h, const double *u)
   const perp_model *model = scheme->model;
   for (int i = scheme->contacts; i < scheme->n; i += model->dim)
     scheme->row[i].C += h * perp_scheme_speed(scheme, &scheme->row[i], u);
-  if (scheme->n_contacts > 0 && !scheme->contact_rows) {
+  if (!scheme->contact_rows) {
     perp_scheme_load(scheme, u);
     perp_scheme_contacts_move(scheme, h);
   }

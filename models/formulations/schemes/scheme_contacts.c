@@ -12,39 +12,42 @@ static const double SLIDES = 0.2;
 
 /* ---- bodies ---- */
 
-/* M^-1 of a body, in the world: of what turns, in the plane of all */
-static void scheme_inertia(const perp_model *model, const perp_inertia *in, const double *R,
-                           perp_scheme_body *body)
+void perp_scheme_bodies(perp_scheme *scheme)
 {
-  const double *I = in->Iinv;
-  body->round = I[0] == I[4] && I[4] == I[8] && I[1] == 0 && I[2] == 0 && I[5] == 0;
-  for (int k = 0; k < 3; k++) body->I[k] = (perp_v4){ 0 };
-  if (model->dim == 2) {
-    body->I[0] = (perp_v4){ body->part, body->part, I[8] };
-  } else if (body->round) {
-    for (int k = 0; k < 3; k++) body->I[k][k] = I[8];
-  } else {
-    for (int k = 0; k < 3; k++) {
+  const perp_model *model = scheme->model;
+  scheme->body[0] = (perp_scheme_body){ .round = true };
+  for (int i = 0; i < model->n_bodies; i++) {
+    perp_scheme_body *body = &scheme->body[i + 1];
+    const double part = 1 / model->inertia[i].mass, *I = model->inertia[i].Iinv;
+    const bool round = I[0] == I[4] && I[4] == I[8] && I[1] == 0 && I[2] == 0 && I[5] == 0;
+    *body = (perp_scheme_body){ .part = part, .round = model->dim == 2 || round };
+    if (model->dim == 2)
+      body->I[0] = (perp_v4){ part, part, I[8] };
+    else
+      for (int k = 0; k < 3; k++) body->I[k][k] = I[8];
+  }
+}
+
+/* R I^-1 R' of bodies with contacts, where turns change it */
+static void scheme_turn_inertia(perp_scheme *scheme)
+{
+  for (int i = 0; i < scheme->model->n_bodies; i++) {
+    perp_scheme_body *body = &scheme->body[i + 1];
+    const double *R = scheme->e.pose[i].R;
+    for (int k = 0; k < 3 && body->touched && !body->round; k++) {
       const double row[3] = { R[k], R[k + 3], R[k + 6] };
       double turned[3], column[3];
-      perp_sym_mul(I, row, turned);
+      perp_sym_mul(scheme->model->inertia[i].Iinv, row, turned);
       perp_turn(3, R, turned, column);
       body->I[k] = (perp_v4){ column[0], column[1], column[2] };
     }
   }
 }
 
-static void scheme_bodies(perp_scheme *scheme)
-{
-  const perp_model *model = scheme->model;
-  for (int i = 0; i < model->n_bodies; i++)
-    if (scheme->body[i + 1].touched)
-      scheme_inertia(model, &model->inertia[i], scheme->e.pose[i].R, &scheme->body[i + 1]);
-}
-
 void perp_scheme_load(perp_scheme *scheme, const double *v)
 {
   const perp_model *model = scheme->model;
+  if (scheme->n_contacts == 0) return;
   for (int i = 0; i < model->n_bodies; i++) {
     perp_scheme_body *body = &scheme->body[i + 1];
     const double *vb = v + (size_t)model->nvb * (size_t)i;
@@ -64,6 +67,7 @@ void perp_scheme_load(perp_scheme *scheme, const double *v)
 void perp_scheme_store(const perp_scheme *scheme, double *v)
 {
   const perp_model *model = scheme->model;
+  if (scheme->n_contacts == 0) return;
   for (int i = 0; i < model->n_bodies; i++) {
     const perp_scheme_body *body = &scheme->body[i + 1];
     double *vb = v + (size_t)model->nvb * (size_t)i, change[3], w[3];
@@ -154,11 +158,17 @@ PERP_CLONES_OF_FOUR static void scheme_contacts_masses(const perp_scheme *scheme
   }
 }
 
+/* Where contacts are rows, masses say what slides and nothing else. */
+static void scheme_weigh_contacts(perp_scheme *scheme, bool again)
+{
+  if (scheme->contact_rows && !scheme->dynamic) return;
+  scheme_turn_inertia(scheme);
+  scheme_contacts_masses(scheme, again);
+}
+
 void perp_scheme_contacts_refresh(perp_scheme *scheme)
 {
-  if (scheme->n_contacts == 0 || scheme->model->dim == 2) return;
-  scheme_bodies(scheme);
-  scheme_contacts_masses(scheme, true);
+  if (scheme->n_contacts > 0) scheme_weigh_contacts(scheme, true);
 }
 
 /* ---- the start of a step ---- */
@@ -326,8 +336,7 @@ void perp_scheme_contacts_begin(perp_scheme *scheme, double t_end, double scale)
   }
   perp_scheme_load(scheme, scheme->v);
   scheme_contacts_found(scheme, t_end, scale);
-  scheme_bodies(scheme);
-  scheme_contacts_masses(scheme, false);
+  scheme_weigh_contacts(scheme, false);
 }
 
 /* ---- its end ---- */
