@@ -341,7 +341,23 @@ static void march(const chain *c, double t_end, int steps, double q[AXES])
 }
 
 /* What acts along the axes beside gravity. */
-enum { NONE, ROTORS, BOTH };
+enum { NONE, ROTORS, BOTH, ACTING };
+
+/* The motions of one kind are asked for by several formulations: marched once, unless t differs. */
+static void marched(perp_joint_kind kind, int driven, int variant, const chain *c, double t,
+                    double want[AXES])
+{
+  static struct {
+    perp_joint_kind kind;
+    double t, q[AXES];
+  } all[ACTING][20];
+  if (all[driven][variant].kind != kind || all[driven][variant].t != t) {
+    all[driven][variant].kind = kind;
+    all[driven][variant].t = t;
+    march(c, t, 600, all[driven][variant].q);
+  }
+  memcpy(want, all[driven][variant].q, sizeof all[driven][variant].q);
+}
 
 /* allowed = 0: the error is returned */
 static double motion(perp_joint_kind kind, const char *name, run_parts parts, double h,
@@ -378,7 +394,7 @@ static double motion(perp_joint_kind kind, const char *name, run_parts parts, do
     if (run_to(&ctx, sim, kind == PERP_JOINT_CHAIN ? 0.2 : 0.3) < 0)
       bail("%s: run %d stopped", name, variant);
     perp_sim_state(sim, &t, &q, &v);
-    march(&c, t, 600, want);
+    marched(kind, driven, variant, &c, t, want);
     pose(&c, want, x, R, S);
     for (int i = 0; i < 3; i++) worst = fmax(worst, fabs(q[i] - x[i]));
     perp_model_energy(m, t, q, v, &k, &p);
