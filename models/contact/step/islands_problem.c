@@ -234,20 +234,36 @@ static void islands_dense_push(const perp_islands *islands, const perp_blocks *b
   }
 }
 
+/* Group c of J a, a [nv] of the whole. */
+PERP_INLINE void islands_response_group(const perp_blocks *blocks, const int *bodies,
+                                        const double *a_all, int c, const int nvb, const int r,
+                                        double *out)
+{
+  double w[JOINT_ROWS] = { 0 };
+  for (int q = blocks->jptr[c]; q < blocks->jptr[c + 1]; q++) {
+    const double *a = a_all + (size_t)nvb * (size_t)bodies[blocks->jblk[q]],
+                 *J = blocks->J + blocks->joff[q];
+    for (int l = 0; l < nvb; l++)
+      for (int y = 0; y < r; y++) w[y] += J[y + l * r] * a[l];
+  }
+  for (int y = 0; y < r; y++) out[y] = w[y];
+}
+
 /* out [m] = J a, a [nv] of the whole. */
 static void islands_dense_response(const perp_islands *islands, const perp_blocks *blocks,
                                    const int *bodies, double *out)
 {
   const int nvb = islands->model->nvb;
-  memset(out, 0, (size_t)blocks->m * sizeof *out);
+  const double *a = islands->work.a;
   for (int c = 0; c < blocks->nc; c++) {
     double *w = out + blocks->cptr[c];
     const int r = blocks->cptr[c + 1] - blocks->cptr[c];
-    for (int q = blocks->jptr[c]; q < blocks->jptr[c + 1]; q++) {
-      const double *a = islands->work.a + (size_t)nvb * (size_t)bodies[blocks->jblk[q]];
-      for (int l = 0; l < nvb; l++)
-        for (int y = 0; y < r; y++) w[y] += blocks->J[blocks->joff[q] + y + l * r] * a[l];
-    }
+    if (nvb == 6 && r == 3)
+      islands_response_group(blocks, bodies, a, c, 6, 3, w);
+    else if (nvb == 6 && r == 1)
+      islands_response_group(blocks, bodies, a, c, 6, 1, w);
+    else
+      islands_response_group(blocks, bodies, a, c, nvb, r, w);
   }
 }
 
