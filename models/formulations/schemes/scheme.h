@@ -60,10 +60,11 @@ typedef struct perp_scheme_row {
 /* A body in the world: its velocity while contacts are swept, its inverse inertia.  In the plane w
  * is the whole velocity (vx, vy, omega), and the first of I the diagonal of M^-1. */
 typedef struct perp_scheme_body {
-  perp_v4 v, w, before; /* w before */
-  perp_v4 I[3];         /* columns of R I^-1 R' */
-  double part;          /* 1 / mass; 0: the world */
-  bool touched, round;  /* it has contacts; turns do not change I: a number, or in the plane */
+  _Alignas(64) perp_v4 v; /* with w what sweeps read: a line of the cache */
+  perp_v4 w, before;      /* w before */
+  perp_v4 I[3];           /* columns of R I^-1 R' */
+  double part;            /* 1 / mass; 0: the world */
+  bool touched, round;    /* it has contacts; turns do not change I: a number, or in the plane */
 } perp_scheme_body;
 
 /* A contact as sweeps read it.  Numbers [3] are of the normal and two tangents; in the plane the
@@ -109,7 +110,10 @@ typedef struct perp_scheme_memory {
 typedef struct perp_scheme_opts {
   double threshold, slip;
   bool warm;
+  int order;
 } perp_scheme_opts;
+enum { PERP_SCHEME_FORWARD, PERP_SCHEME_COLOURED };
+extern const char *const perp_scheme_orders[];
 #define PERP_SCHEME_OPTIONS                                                                        \
   PERP_REAL(perp_scheme_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",                              \
             "Approach speed above which restitution is applied."),                                 \
@@ -119,6 +123,11 @@ typedef struct perp_scheme_opts {
 #define PERP_SCHEME_OPTION_WARM                                                                    \
   PERP_BOOL(perp_scheme_opts, warm, true,                                                          \
             "Use the impulses of the previous step as the initial guess.")
+#define PERP_SCHEME_OPTION_ORDER                                                                   \
+  PERP_ENUM(perp_scheme_opts, order, PERP_SCHEME_FORWARD, perp_scheme_orders,                      \
+            "Order of pairs of bodies in a sweep. forward: that of the contacts. coloured: by "    \
+            "groups of pairs without a common body, four at a time and with several threads, the " \
+            "same results on each number of them.")
 
 /* Capabilities of a formulation that is a scheme: nothing but models, no other parts. */
 #define PERP_SCHEME_CAPS                                                                           \
@@ -161,7 +170,10 @@ typedef struct perp_scheme {
   perp_scheme_gap *gap;         /* [n_contacts] */
   perp_scheme_pair *pair;       /* [pairs] */
   int pairs;
-  bool dynamic; /* a contact has another friction when it slides */
+  int *pair_order;                 /* [2 pairs] scratch of colours */
+  uint64_t *colours_of;            /* [1 + bodies] the same */
+  struct perp_scheme_lanes *lanes; /* NULL: pairs are swept in their order */
+  bool dynamic;                    /* a contact has another friction when it slides */
   perp_scheme_tie *tie;
   perp_scheme_body *body; /* [1 + bodies] */
   double *impulse;        /* [3 n_contacts] */
@@ -238,18 +250,35 @@ void perp_scheme_load(perp_scheme *scheme, const double *v);
 void perp_scheme_store(const perp_scheme *scheme, double *v);
 /* Gaps after a move of h with the velocities that are loaded. */
 void perp_scheme_contacts_move(perp_scheme *scheme, double h);
-/* v += M^-1 J' p of all contacts, on the velocities that are loaded. */
-void perp_scheme_contacts_push(perp_scheme *scheme);
-/* One sweep over contacts on the velocities that are loaded; friction: or over the normal rows
- * alone. */
-void perp_scheme_contacts_sweep(perp_scheme *scheme, bool friction);
+/* n sweeps over contacts on the velocities that are loaded; friction: or over the normal rows
+ * alone; warm: v += M^-1 J' p of all contacts before. */
+void perp_scheme_contacts_sweep(perp_scheme *scheme, int n, bool friction, bool warm);
 /* Of the normal row of a contact of a pair, on the velocities that are loaded: J v, and v += M^-1
  * J' p. */
 double perp_scheme_approach(const perp_scheme *scheme, const perp_scheme_pair *pair, int contact);
 void perp_scheme_contact_push(perp_scheme *scheme, const perp_scheme_pair *pair, int contact,
                               double p);
 
+/* ---- contacts by colours: scheme_lanes.c, scheme_colours.c ---- */
+
+typedef struct perp_scheme_lanes perp_scheme_lanes;
+perp_status perp_scheme_lanes_create(perp_ctx *ctx, perp_scheme *scheme);
+void perp_scheme_lanes_free(perp_scheme *scheme);
+/* Colours of the pairs and masses of their contacts.  Allocates for more contacts than ever:
+ * PERP_ERR_NOMEM. */
+perp_status perp_scheme_lanes_begin(perp_scheme *scheme);
+/* Masses alone, again: those that change as bodies turn. */
+void perp_scheme_lanes_masses(perp_scheme *scheme, bool again);
+/* As perp_scheme_contacts_sweep. */
+void perp_scheme_lanes_sweep(perp_scheme *scheme, int n, bool friction, bool warm);
+
 /* ---- parts of a step: scheme_common.c ---- */
+
+/* Threads that work over pairs is worth. */
+int perp_scheme_threads(const perp_scheme *scheme);
+/* part(scheme, first, end, how) for shares of the pairs, by these threads. */
+typedef void perp_scheme_part(perp_scheme *scheme, int first, int end, const void *how);
+void perp_scheme_shared(perp_scheme *scheme, perp_scheme_part *part, const void *how);
 
 /* v1 += h M^-1 f(t, q1, v1), q1 those of scheme->e; the gyroscopic torque by the implicit midpoint
  * rule (perp_gyro_implicit). */

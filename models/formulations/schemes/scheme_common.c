@@ -7,6 +7,9 @@
 #include <string.h>
 
 enum { TWO_BODIES = 2 };
+enum { TEAM_PAIRS = 2000 }; /* that are worth a second thread */
+
+const char *const perp_scheme_orders[] = { "forward", "coloured", NULL };
 
 void perp_scheme_layout(void *ws, perp_arena *arena)
 {
@@ -20,6 +23,7 @@ void perp_scheme_layout(void *ws, perp_arena *arena)
   PERP_DOUBLES(arena, model->n_drives, &scheme->force);
   PERP_DOUBLES(arena, model->n_bodies, &scheme->reach);
   scheme->body = PERP_CARVE(arena, perp_scheme_body, model->n_bodies + 1);
+  scheme->colours_of = PERP_CARVE(arena, uint64_t, model->n_bodies + 1);
 }
 
 /* rows are between two bodies */
@@ -52,6 +56,8 @@ perp_status perp_scheme_create(perp_ctx *ctx, const perp_model *model, const per
   perp_scheme_bodies(scheme);
   perp_status status = PERP_OK;
   if (model->n_shapes > 0) status = perp_collision_create(ctx, model, 0, &scheme->collision);
+  if (status == PERP_OK && like->o.order == PERP_SCHEME_COLOURED)
+    status = perp_scheme_lanes_create(ctx, scheme);
   if (status == PERP_OK) status = perp_scheme_reserve(ctx, scheme, 4 * model->n_shapes);
   if (status == PERP_OK) return PERP_OK;
   perp_scheme_destroy(scheme);
@@ -64,6 +70,7 @@ void perp_scheme_destroy(void *ws)
   perp_scheme *scheme = ws;
   if (scheme == NULL) return;
   perp_collision_destroy(scheme->collision);
+  perp_scheme_lanes_free(scheme);
   perp_arena_free(&scheme->grown);
   free(scheme);
 }
@@ -179,6 +186,33 @@ void perp_scheme_observe(void *ws, perp_contact_observer *observer, void *user)
   (void)ws, (void)observer, (void)user; /* no complementarity problems are made */
 }
 
+/* ---- threads ---- */
+
+int perp_scheme_threads(const perp_scheme *scheme)
+{
+  return scheme->pairs >= TEAM_PAIRS ? scheme->ctx->threads : 1;
+}
+
+typedef struct scheme_shares {
+  perp_scheme *scheme;
+  perp_scheme_part *part;
+  const void *how;
+} scheme_shares;
+
+static void scheme_share(void *user, int member, int members)
+{
+  const scheme_shares *shares = user;
+  const int pairs = shares->scheme->pairs;
+  shares->part(shares->scheme, perp_share(pairs, member, members),
+               perp_share(pairs, member + 1, members), shares->how);
+}
+
+void perp_scheme_shared(perp_scheme *scheme, perp_scheme_part *part, const void *how)
+{
+  scheme_shares shares = { scheme, part, how };
+  perp_team(perp_scheme_threads(scheme), scheme_share, &shares);
+}
+
 /* ---- parts of a step ---- */
 
 void perp_scheme_forces(perp_scheme *scheme, double t, double h)
@@ -241,12 +275,18 @@ static void scheme_bias_rows(perp_scheme *scheme, double h, const perp_scheme_fe
   }
 }
 
-void perp_scheme_bias(perp_scheme *scheme, double h, const perp_scheme_feedback *feedback,
-                      bool bounce)
+typedef struct scheme_bias_how {
+  double h;
+  const perp_scheme_feedback *feedback;
+  bool bounce;
+} scheme_bias_how;
+
+static void scheme_bias_part(perp_scheme *scheme, int first, int end, const void *how)
 {
-  scheme_bias_rows(scheme, h, feedback, bounce);
-  if (bounce) perp_scheme_load(scheme, scheme->v1);
-  for (int i = 0; i < scheme->pairs; i++) {
+  const perp_scheme_feedback *feedback = ((const scheme_bias_how *)how)->feedback;
+  const double h = ((const scheme_bias_how *)how)->h;
+  const bool bounce = ((const scheme_bias_how *)how)->bounce;
+  for (int i = first; i < end; i++) {
     const perp_scheme_pair *pair = &scheme->pair[i];
     const int of = pair->body[0] == 0 || pair->body[1] == 0 ? PERP_SCHEME_OF_GROUND
                                                             : PERP_SCHEME_OF_BODIES;
@@ -263,6 +303,15 @@ void perp_scheme_bias(perp_scheme *scheme, double h, const perp_scheme_feedback 
         contact->bias[0] = gap->e * gap->approach;
     }
   }
+}
+
+void perp_scheme_bias(perp_scheme *scheme, double h, const perp_scheme_feedback *feedback,
+                      bool bounce)
+{
+  const scheme_bias_how how = { h, feedback, bounce };
+  scheme_bias_rows(scheme, h, feedback, bounce);
+  if (bounce) perp_scheme_load(scheme, scheme->v1);
+  perp_scheme_shared(scheme, scheme_bias_part, &how);
 }
 
 /* ---- sweeps ---- */
@@ -291,15 +340,14 @@ void perp_scheme_sweep(perp_scheme *scheme, int n, bool warm, double *v)
   for (int row = 0; row < scheme->contacts && warm; row++)
     if (scheme->row[row].p != 0) perp_scheme_push(scheme, &scheme->row[row], scheme->row[row].p, v);
   perp_scheme_load(scheme, v);
-  if (warm) perp_scheme_contacts_push(scheme);
-  if (!alone) perp_scheme_store(scheme, v);
-  for (int sweep = 0; sweep < n; sweep++) {
+  perp_scheme_contacts_sweep(scheme, alone ? n : 0, true, warm);
+  perp_scheme_store(scheme, v);
+  for (int sweep = 0; sweep < n && !alone; sweep++) {
     for (int row = 0; row < scheme->contacts; row++) scheme_solve(scheme, &scheme->row[row], v);
-    if (!alone) perp_scheme_load(scheme, v);
-    perp_scheme_contacts_sweep(scheme, true);
-    if (!alone) perp_scheme_store(scheme, v);
+    perp_scheme_load(scheme, v);
+    perp_scheme_contacts_sweep(scheme, 1, true, false);
+    perp_scheme_store(scheme, v);
   }
-  if (alone) perp_scheme_store(scheme, v);
   scheme->count.iterations += n;
 }
 

@@ -163,7 +163,12 @@ static void scheme_weigh_contacts(perp_scheme *scheme, bool again)
 {
   if (scheme->contact_rows && !scheme->dynamic) return;
   scheme_turn_inertia(scheme);
-  scheme_contacts_masses(scheme, again);
+  if (scheme->lanes == NULL)
+    scheme_contacts_masses(scheme, again);
+  else if (again)
+    perp_scheme_lanes_masses(scheme, true);
+  else
+    scheme->status = perp_scheme_lanes_begin(scheme);
 }
 
 void perp_scheme_contacts_refresh(perp_scheme *scheme)
@@ -227,6 +232,20 @@ const perp_scheme_memory *perp_scheme_recall(const perp_scheme *scheme, uint64_t
   return *at < scheme->n_memory && scheme->memory[*at].id == id ? &scheme->memory[*at] : NULL;
 }
 
+/* Where to look for what was with id */
+static int scheme_recall_from(const perp_scheme *scheme, uint64_t id)
+{
+  int low = 0, high = scheme->n_memory;
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (scheme->memory[middle].id < id)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 /* r x d_k = sum r_l (e_l x d_k); in the plane J, d_k and that */
 typedef struct scheme_frame {
   double d[3][3];
@@ -249,34 +268,36 @@ static void scheme_frame_of(int dim, const double n[3], const double u[3], schem
   }
 }
 
-/* Is its friction that of sliding? */
+/* Is its friction that of sliding, where that is another one? */
 static bool scheme_slid(const perp_scheme *scheme, const perp_contact *x, const double u[3],
                         const perp_scheme_memory *before)
 {
   double slip[3];
-  if (x->mu == x->mu_dynamic) return false;
   if (before != NULL) return before->slides;
   for (int k = 0; k < 3; k++) slip[k] = u[k] - perp_dot(3, x->n, u) * x->n[k];
   return sqrt(perp_dot(3, slip, slip)) > scheme->o.slip;
 }
 
-/* Contact i of those found, in the pair */
-PERP_CLONE_INLINE void scheme_contact(perp_scheme *scheme, int i, double t_end, double scale,
+/* The end of the step, and what guesses are multiplied by */
+typedef struct scheme_found_how {
+  double t_end, scale;
+} scheme_found_how;
+
+/* Contact i of those found, in the pair; motion: of its bodies, belts apart */
+PERP_CLONE_INLINE void scheme_contact(perp_scheme *scheme, int i, const scheme_found_how *how,
                                       const perp_scheme_memory *before, scheme_frame *frame,
-                                      perp_scheme_pair *pair)
+                                      const scheme_motion *motion, perp_scheme_pair *pair)
 {
   const perp_contact *x = &scheme->found[i];
   perp_scheme_contact *contact = &scheme->contact[i];
   double r[2][3], u[3], belt[3] = { 0 };
   scheme_arms(scheme, x, r);
-  if (scheme->model->surfaces.belts) perp_belts_velocity(scheme->model, &scheme->e, x, t_end, belt);
-  scheme_parting(scheme, x, r, belt, u);
+  if (scheme->model->surfaces.belts)
+    perp_belts_velocity(scheme->model, &scheme->e, x, how->t_end, belt);
+  if (pair->first == i || x->mu != x->mu_dynamic) scheme_parting(scheme, x, r, belt, u);
   if (pair->first == i) scheme_frame_of(scheme->model->dim, x->n, u, frame, pair);
-  contact->mu = scheme_slid(scheme, x, u, before) ? x->mu_dynamic : x->mu;
+  contact->mu = x->mu != x->mu_dynamic && scheme_slid(scheme, x, u, before) ? x->mu_dynamic : x->mu;
   contact->slides = false;
-  scheme->gap[i] = (perp_scheme_gap){ .C = x->gap,
-                                      .approach = perp_dot(3, x->n, u) - perp_dot(3, x->n, belt),
-                                      .e = x->e };
   for (int k = 0; k < 3; k++) {
     for (int side = 0; side < 2; side++) {
       const perp_v4 *cross = frame->cross[k];
@@ -285,9 +306,14 @@ PERP_CLONE_INLINE void scheme_contact(perp_scheme *scheme, int i, double t_end, 
       contact->turn[side][k] = side == 0 ? -turn : turn;
     }
     contact->bias[k] = k > 0 ? perp_dot(3, belt, frame->d[k]) : 0;
-    contact->p[k] = before != NULL ? scale * perp_dot(3, before->impulse, frame->d[k]) : 0;
+    contact->p[k] = before != NULL ? how->scale * perp_dot(3, before->impulse, frame->d[k]) : 0;
   }
   contact->p[0] = contact->p[0] > 0 ? contact->p[0] : 0;
+  scheme->gap[i] = (perp_scheme_gap){ .C = x->gap,
+                                      .approach = scheme_turning(contact, 0, motion) +
+                                                  scheme_along(scheme->model->dim == 2, pair, 0,
+                                                               motion),
+                                      .e = x->e };
 }
 
 /* Are these two contacts, one after the other, of one pair?  Where contacts are rows each has
@@ -298,30 +324,42 @@ static bool scheme_together(const perp_scheme *scheme, const perp_contact *x, co
          memcmp(x->n, y->n, sizeof x->n) == 0;
 }
 
-static int scheme_ties(const perp_scheme_pair *pair)
+static void scheme_pairs_found(perp_scheme *scheme)
 {
-  const int n = pair->end - pair->first, rest = n % SCHEME_FOUR;
-  return SCHEME_TIES * (n / SCHEME_FOUR) + rest * (rest - 1) / 2;
-}
-
-/* Contacts and pairs of what was found */
-PERP_CLONES_OF_FOUR static void scheme_contacts_found(perp_scheme *scheme, double t_end,
-                                                      double scale)
-{
-  scheme_frame frame;
+  int ties = 0;
   scheme->pairs = 0;
-  for (int i = 0, at = 0, ties = 0; i < scheme->n_contacts; i++) {
+  for (int i = 0; i < scheme->n_contacts; i++) {
     const perp_contact *x = &scheme->found[i];
     if (i == 0 || !scheme_together(scheme, x - 1, x)) {
-      ties += i == 0 ? 0 : scheme_ties(&scheme->pair[scheme->pairs - 1]);
+      const perp_scheme_pair *last = &scheme->pair[scheme->pairs - 1];
+      ties += i == 0 ? 0 : scheme_ties(last->end - last->first);
       scheme->pair[scheme->pairs++] = (perp_scheme_pair){
-        .first = i, .end = i, .body = { x->body[0] + 1, x->body[1] + 1 }, .tie = ties
+        .first = i, .body = { x->body[0] + 1, x->body[1] + 1 }, .tie = ties
       };
     }
-    perp_scheme_pair *pair = &scheme->pair[scheme->pairs - 1];
-    scheme_contact(scheme, i, t_end, scale, perp_scheme_recall(scheme, x->id, &at), &frame, pair);
-    pair->end = i + 1;
+    scheme->pair[scheme->pairs - 1].end = i + 1;
   }
+}
+
+PERP_CLONES_OF_FOUR static void scheme_found_share(perp_scheme *scheme, int first, int end,
+                                                   const scheme_found_how *how)
+{
+  int at = first < end ? scheme_recall_from(scheme, scheme->found[scheme->pair[first].first].id)
+                       : 0;
+  for (int i = first; i < end; i++) {
+    perp_scheme_pair *pair = &scheme->pair[i];
+    scheme_frame frame;
+    scheme_motion motion;
+    scheme_motion_of(&scheme->body[pair->body[0]], &scheme->body[pair->body[1]], &motion);
+    for (int k = pair->first; k < pair->end; k++)
+      scheme_contact(scheme, k, how, perp_scheme_recall(scheme, scheme->found[k].id, &at), &frame,
+                     &motion, pair);
+  }
+}
+
+static void scheme_found_part(perp_scheme *scheme, int first, int end, const void *how)
+{
+  scheme_found_share(scheme, first, end, how);
 }
 
 void perp_scheme_contacts_begin(perp_scheme *scheme, double t_end, double scale)
@@ -335,7 +373,9 @@ void perp_scheme_contacts_begin(perp_scheme *scheme, double t_end, double scale)
     scheme->dynamic = scheme->dynamic || x->mu != x->mu_dynamic;
   }
   perp_scheme_load(scheme, scheme->v);
-  scheme_contacts_found(scheme, t_end, scale);
+  const scheme_found_how how = { t_end, scale };
+  scheme_pairs_found(scheme);
+  perp_scheme_shared(scheme, scheme_found_part, &how);
   scheme_weigh_contacts(scheme, false);
 }
 
@@ -357,9 +397,9 @@ static bool scheme_slides(const perp_scheme *scheme, const perp_scheme_pair *pai
   return contact->slides && u > fmax(scheme->o.slip, SLIDES * A * contact->mu * total);
 }
 
-PERP_CLONES_OF_FOUR static void scheme_contacts_remember(perp_scheme *scheme)
+PERP_CLONES_OF_FOUR static void scheme_remember_share(perp_scheme *scheme, int first, int end)
 {
-  for (int i = 0; i < scheme->pairs; i++) {
+  for (int i = first; i < end; i++) {
     const perp_scheme_pair *pair = &scheme->pair[i];
     scheme_motion motion;
     scheme_motion_of(&scheme->body[pair->body[0]], &scheme->body[pair->body[1]], &motion);
@@ -379,10 +419,16 @@ PERP_CLONES_OF_FOUR static void scheme_contacts_remember(perp_scheme *scheme)
   }
 }
 
+static void scheme_remember_part(perp_scheme *scheme, int first, int end, const void *how)
+{
+  (void)how;
+  scheme_remember_share(scheme, first, end);
+}
+
 void perp_scheme_contacts_remember(perp_scheme *scheme)
 {
   if (scheme->dynamic) perp_scheme_load(scheme, scheme->v1);
-  scheme_contacts_remember(scheme);
+  perp_scheme_shared(scheme, scheme_remember_part, NULL);
   perp_scheme_memory *old = scheme->memory;
   scheme->memory = scheme->next;
   scheme->next = old;

@@ -26,6 +26,13 @@ PERP_CLONE_INLINE void scheme_motion_to(const scheme_motion *motion, perp_scheme
   a->v = motion->va, a->w = motion->wa, b->v = motion->vb, b->w = motion->wb;
 }
 
+/* Ties of n contacts of a pair: of each with those before it in its block */
+PERP_INLINE int scheme_ties(int n)
+{
+  const int rest = n % SCHEME_FOUR;
+  return SCHEME_TIES * (n / SCHEME_FOUR) + rest * (rest - 1) / 2;
+}
+
 #define SCHEME_SUM4(x) (((x)[0] + (x)[1]) + ((x)[2] + (x)[3]))
 
 /* What turns of J v of direction k; in the plane all of it */

@@ -26,6 +26,7 @@ static void scheme_layout_grown(void *ws, perp_arena *arena)
   scheme->contact = PERP_CARVE(arena, perp_scheme_contact, scheme->cap);
   scheme->gap = PERP_CARVE(arena, perp_scheme_gap, scheme->cap);
   scheme->pair = PERP_CARVE(arena, perp_scheme_pair, scheme->cap);
+  scheme->pair_order = PERP_CARVE(arena, int, 2 * (size_t)scheme->cap);
   scheme->tie = PERP_CARVE(arena, perp_scheme_tie, 3 * (size_t)scheme->cap / 2);
   scheme->memory = PERP_CARVE(arena, perp_scheme_memory, scheme->cap);
   scheme->next = PERP_CARVE(arena, perp_scheme_memory, scheme->cap);
@@ -275,6 +276,7 @@ bool perp_scheme_begin(perp_scheme *scheme, double t, double h, double part)
     }
   scheme->contacts = scheme->n;
   if (scheme->n_contacts > 0) perp_scheme_contacts_begin(scheme, t + h, scale);
+  if (scheme->status != PERP_OK) return false;
   for (int contact = 0, at = 0; contact < scheme->n_contacts && scheme->contact_rows; contact++)
     scheme_contact_rows(scheme, contact,
                         perp_scheme_recall(scheme, scheme->found[contact].id, &at));

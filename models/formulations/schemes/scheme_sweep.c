@@ -189,14 +189,6 @@ PERP_CLONES_OF_FOUR static void scheme_sweep_plane(const perp_scheme *scheme, bo
   scheme_sweep(scheme, true, friction);
 }
 
-void perp_scheme_contacts_sweep(perp_scheme *scheme, bool friction)
-{
-  if (scheme->model->dim == 2)
-    scheme_sweep_plane(scheme, friction);
-  else
-    scheme_sweep_space(scheme, friction);
-}
-
 PERP_CLONES_OF_FOUR static void scheme_contacts_push(const perp_scheme *scheme)
 {
   const bool plane = scheme->model->dim == 2;
@@ -213,15 +205,26 @@ PERP_CLONES_OF_FOUR static void scheme_contacts_push(const perp_scheme *scheme)
   }
 }
 
-void perp_scheme_contacts_push(perp_scheme *scheme)
+void perp_scheme_contacts_sweep(perp_scheme *scheme, int n, bool friction, bool warm)
 {
-  scheme_contacts_push(scheme);
+  if (scheme->n_contacts == 0) return;
+  if (scheme->lanes != NULL) {
+    perp_scheme_lanes_sweep(scheme, n, friction, warm);
+    return;
+  }
+  if (warm) scheme_contacts_push(scheme);
+  for (int sweep = 0; sweep < n; sweep++)
+    if (scheme->model->dim == 2)
+      scheme_sweep_plane(scheme, friction);
+    else
+      scheme_sweep_space(scheme, friction);
 }
 
-PERP_CLONES_OF_FOUR static void scheme_contacts_gap(const perp_scheme *scheme, double h)
+PERP_CLONES_OF_FOUR static void scheme_gap_share(const perp_scheme *scheme, int first, int end,
+                                                 double h)
 {
   const bool plane = scheme->model->dim == 2;
-  for (int i = 0; i < scheme->pairs; i++) {
+  for (int i = first; i < end; i++) {
     const perp_scheme_pair *pair = &scheme->pair[i];
     scheme_motion motion;
     scheme_motion_of(&scheme->body[pair->body[0]], &scheme->body[pair->body[1]], &motion);
@@ -231,9 +234,14 @@ PERP_CLONES_OF_FOUR static void scheme_contacts_gap(const perp_scheme *scheme, d
   }
 }
 
+static void scheme_gap_part(perp_scheme *scheme, int first, int end, const void *how)
+{
+  scheme_gap_share(scheme, first, end, *(const double *)how);
+}
+
 void perp_scheme_contacts_move(perp_scheme *scheme, double h)
 {
-  scheme_contacts_gap(scheme, h);
+  perp_scheme_shared(scheme, scheme_gap_part, &h);
 }
 
 double perp_scheme_approach(const perp_scheme *scheme, const perp_scheme_pair *pair, int contact)

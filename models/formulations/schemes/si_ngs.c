@@ -37,8 +37,8 @@ struct si_ngs_opts {
 };
 static const perp_opt si_ngs_options[] = { PERP_INT(struct si_ngs_opts, iterations, 10, 1, 100000,
                                                     "Number of velocity sweeps over all rows."),
-                                           PERP_SCHEME_OPTIONS, PERP_SCHEME_OPTION_WARM,
-                                           PERP_OPTIONS_END };
+                                           PERP_SCHEME_OPTIONS, PERP_SCHEME_OPTION_ORDER,
+                                           PERP_SCHEME_OPTION_WARM, PERP_OPTIONS_END };
 
 typedef struct si_ngs {
   perp_scheme s; /* first */
@@ -66,7 +66,7 @@ static void si_ngs_pass(si_ngs *ngs)
     contact->inverse = scheme->gap[i].A > 0 ? PART / scheme->gap[i].A : 0;
   }
   perp_scheme_load(scheme, ngs->dq);
-  perp_scheme_contacts_sweep(scheme, false);
+  perp_scheme_contacts_sweep(scheme, 1, false, false);
   perp_scheme_store(scheme, ngs->dq);
   perp_scheme_move(scheme, 1, ngs->dq);
 }

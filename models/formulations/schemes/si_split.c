@@ -33,7 +33,7 @@ struct si_split_opts {
 static const perp_opt si_split_options[] = {
   PERP_INT(struct si_split_opts, iterations, 10, 1, 100000,
            "Number of sweeps over all rows, for the velocity and for the correction each."),
-  PERP_SCHEME_OPTIONS, PERP_SCHEME_OPTION_WARM, PERP_OPTIONS_END
+  PERP_SCHEME_OPTIONS, PERP_SCHEME_OPTION_ORDER, PERP_SCHEME_OPTION_WARM, PERP_OPTIONS_END
 };
 
 typedef struct si_split {
@@ -65,7 +65,7 @@ static void si_split_correct(si_split *split, double h)
       row->p = p;
     }
     perp_scheme_load(scheme, split->u);
-    perp_scheme_contacts_sweep(scheme, false);
+    perp_scheme_contacts_sweep(scheme, 1, false, false);
     perp_scheme_store(scheme, split->u);
   }
 }

@@ -41,7 +41,10 @@ static const perp_opt soft_step_options[] = {
   PERP_INT(struct soft_step_opts, substeps, 4, 1, 10000, "Number of sub-steps in a step."),
   PERP_INT(struct soft_step_opts, iterations, 1, 1, 10000,
            "Number of sweeps with compliant rows per sub-step."),
-  PERP_SCHEME_OPTIONS, PERP_SCHEME_OPTION_WARM, PERP_OPTIONS_END
+  PERP_SCHEME_OPTIONS,
+  PERP_SCHEME_OPTION_ORDER,
+  PERP_SCHEME_OPTION_WARM,
+  PERP_OPTIONS_END
 };
 
 typedef struct soft_step {

@@ -41,7 +41,9 @@ static const perp_opt tgs_options[] = {
   PERP_REAL(struct tgs_opts, bias, 0, 0, 1, 0, "",
             "Part of a position error that a sub-step corrects; 0.8 at most of an overlap. 0: 0.9 "
             "or 2 / sqrt(positions), whichever is smaller."),
-  PERP_SCHEME_OPTIONS, PERP_OPTIONS_END
+  PERP_SCHEME_OPTIONS,
+  PERP_SCHEME_OPTION_ORDER,
+  PERP_OPTIONS_END
 };
 
 typedef struct tgs {
