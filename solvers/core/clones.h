@@ -33,8 +33,8 @@ typedef double perp_v4_any __attribute__((vector_size(32), aligned(8)));
 typedef long long perp_i4 __attribute__((vector_size(32), aligned(16)));
 
 /* Of functions that such clones are made of: each size gets code of its own; not under sanitizers,
- * which take minutes to compile that. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+ * which take minutes to compile that, nor where code is to be small. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__OPTIMIZE_SIZE__)
 #define PERP_CLONE_INLINE static inline
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -43,6 +43,12 @@ typedef long long perp_i4 __attribute__((vector_size(32), aligned(16)));
 #endif
 #ifndef PERP_CLONE_INLINE
 #define PERP_CLONE_INLINE static inline __attribute__((always_inline))
+#endif
+/* Before a loop of up to four: its numbers stay in registers. */
+#ifdef __OPTIMIZE_SIZE__
+#define PERP_FLAT4
+#else
+#define PERP_FLAT4 _Pragma("GCC unroll 4")
 #endif
 
 /* (x0, y0, x2, y2), or (x1, y1, x3, y3); the lower or upper half of x. */

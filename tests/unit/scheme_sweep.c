@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sweeps of si-baumgarte over contacts, against Gauss-Seidel written row by row from the formulas
  * of scheme.h: rows in the world with any tangents, every velocity changed at once.  Between the
- * two are rounding errors alone, as friction does not depend on the tangents. */
+ * two are rounding errors alone, as friction does not depend on the tangents.  Both orders of
+ * pairs. */
 #include "models/collision/collision.h"
 #include "models/geometry/kinematics.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
 
-enum { BODIES = 64, SWEEPS = 7 };
+enum { BODIES = 100, SWEEPS = 7, COLOURS = 64 };
 static const double H = 0.01;
 
 /* World velocity and M^-1 of the bodies; [0] is the world. */
@@ -144,6 +145,32 @@ static int plain_end(const perp_contact *contact, int n, int i)
   return i;
 }
 
+/* order [n]: the first contacts of the pairs as they are swept.  By colours: each pair has the
+ * first colour that none before on its bodies has, and pairs of a colour may come in any order. */
+static int plain_order(const perp_contact *contact, int n, bool coloured, int *order)
+{
+  static bool used[BODIES + 1][COLOURS];
+  int pairs = 0, colour[8 * BODIES];
+  memset(used, 0, sizeof used);
+  for (int i = 0; i < n; i = plain_end(contact, n, i)) {
+    const int a = contact[i].body[0] + 1, b = contact[i].body[1] + 1;
+    int k = 0;
+    while (coloured && k < COLOURS - 1 && ((a > 0 && used[a][k]) || (b > 0 && used[b][k]))) k++;
+    used[a][k] = used[b][k] = true;
+    colour[pairs] = k;
+    order[pairs++] = i;
+  }
+  for (int i = 1; i < pairs; i++) /* the last of a colour first */
+    for (int j = i; j > 0 && (colour[j] < colour[j - 1] ||
+                              (coloured && colour[j] == colour[j - 1] && colour[j] < COLOURS - 1));
+         j--) {
+      const int at = order[j], c = colour[j];
+      order[j] = order[j - 1], colour[j] = colour[j - 1];
+      order[j - 1] = at, colour[j - 1] = c;
+    }
+  return pairs;
+}
+
 /* q of the scene, in space turned about the vertical, with overlaps that differ; v slides and turns
  * about the vertical, so that there is no gyroscopic torque */
 static void state_of(const perp_model *model, double speed, double *q, double *v)
@@ -167,15 +194,15 @@ static void state_of(const perp_model *model, double speed, double *q, double *v
 static int open; /* contacts that do not press, of all scenes */
 
 /* One step of a scene: largest difference of an impulse and of a velocity */
-static void compare(const char *text, double speed)
+static void compare(const char *text, perp_model *model, double speed, bool coloured)
 {
-  perp_scene scene = run_open(&ctx, text);
-  const perp_model *model = scene.model;
   const int bodies = perp_model_bodies(model), dim = perp_model_dim(model);
   double q[7 * BODIES], v[6 * BODIES] = { 0 }, t;
   const double *at, *rate;
   state_of(model, speed, q, v);
-  perp_sim *sim = run_start(&ctx, scene.model, (run_parts){ "si-baumgarte:iterations=7" }, H);
+  const char *formulation = coloured ? "si-baumgarte:iterations=7,order=coloured"
+                                     : "si-baumgarte:iterations=7";
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ formulation }, H);
   perp_step_info info;
   if (perp_sim_restart(&ctx, sim, 0, q, v) != PERP_OK ||
       perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK || info.reason < 0)
@@ -186,8 +213,9 @@ static void compare(const char *text, double speed)
   const int n = info.n_contacts;
   plain_row(*row)[3] = calloc((size_t)n, sizeof *row);
   double *mu = calloc((size_t)n, sizeof *mu);
-  int slid = 0, stuck = 0;
-  if (row == NULL || mu == NULL) bail("no memory");
+  int *order = calloc((size_t)n, sizeof *order), slid = 0, stuck = 0;
+  if (row == NULL || mu == NULL || order == NULL || n > 8 * BODIES) bail("no memory");
+  const int pairs = plain_order(info.contacts, n, coloured, order);
   for (int i = 0; i < n; i++) {
     const perp_contact *contact = &info.contacts[i];
     const double *normal = contact->n;
@@ -206,8 +234,8 @@ static void compare(const char *text, double speed)
                                                                            : contact->mu;
   }
   for (int sweep = 0; sweep < SWEEPS; sweep++)
-    for (int i = 0, end; i < n; i = end) {
-      end = plain_end(info.contacts, n, i);
+    for (int pair = 0; pair < pairs; pair++) {
+      const int i = order[pair], end = plain_end(info.contacts, n, i);
       for (int k = i; k < end; k++) plain_normal(&row[k][0]);
       for (int k = i; k < end; k++) {
         const bool slides = plain_friction(&row[k][1], &row[k][2], mu[k] * row[k][0].p);
@@ -236,21 +264,56 @@ static void compare(const char *text, double speed)
       velocity = fmax(velocity, fabs(rate[3 * (dim - 1) * i + (dim == 3 ? 3 + k : 2)] - w[k]));
   }
   ok(impulse < 1e-12 * largest && velocity < 1e-12 * (1 + speed),
-     "%s: impulses off by %.1e of %.1e N s, velocities by %.1e", text, impulse, largest, velocity);
+     "%s, %s: impulses off by %.1e of %.1e N s, velocities by %.1e", text, formulation, impulse,
+     largest, velocity);
   ok(slid > 0 && stuck > 0, "%s: of %d contacts %d slide, %d stick", text, n, slid, stuck);
   free(row);
   free(mu);
+  free(order);
   perp_sim_destroy(sim);
+}
+
+static void compare_scene(const char *text, double speed, bool coloured)
+{
+  perp_scene scene = run_open(&ctx, text);
+  compare(text, scene.model, speed, coloured);
   perp_scene_destroy(&scene);
+}
+
+/* More balls on a tray than there are colours */
+static void compare_tray(bool coloured)
+{
+  enum { SIDE = 9 };
+  const double size = 5, radius = 0.2;
+  perp_model *model = run_model(&ctx, 3);
+  perp_shape_def tray = { .kind = PERP_SHAPE_BOX, .half = { size, size, 0.1 } };
+  perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .radius = radius };
+  tray.surface.mu = tray.surface.mu_dynamic = ball.surface.mu = ball.surface.mu_dynamic = 0.8;
+  tray.body = run_body(&ctx, model,
+                       (perp_body_def){ .mass = perp_mass_box(3, 2 * size, 2 * size, 0.2) });
+  if (perp_model_add_shape(&ctx, model, &tray, NULL) != PERP_OK) bail("%s", ctx.msg);
+  for (int i = 0; i < SIDE * SIDE; i++) {
+    perp_body_def def = { .mass = perp_mass_sphere(1, radius) };
+    const double at[3] = { i % SIDE - SIDE / 2, i / SIDE - SIDE / 2, 0.1 + radius + 0.0002 * i };
+    memcpy(def.x, at, sizeof at);
+    ball.body = run_body(&ctx, model, def);
+    if (perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK) bail("%s", ctx.msg);
+  }
+  run_finish(&ctx, model);
+  compare("81 balls on a tray", model, 0.05, coloured);
+  perp_model_destroy(model);
 }
 
 int main(void)
 {
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
-  compare("wall:rows=4,columns=3,mu=0.3", 0.3);
-  compare("stack:boxes=5", 0.1);
-  compare("pyramid:rows=4", 0.02);
-  compare("wall:rows=4,columns=3,mu=0.3,dim=2", 0.3);
+  for (int coloured = 0; coloured < 2; coloured++) {
+    compare_scene("wall:rows=4,columns=3,mu=0.3", 0.3, coloured);
+    compare_scene("stack:boxes=5", 0.1, coloured);
+    compare_scene("pyramid:rows=4", 0.05, coloured);
+    compare_scene("wall:rows=4,columns=3,mu=0.3,dim=2", 0.3, coloured);
+    compare_tray(coloured);
+  }
   ok(open > 0, "%d contacts do not press", open);
   return tap_done();
 }

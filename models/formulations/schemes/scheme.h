@@ -110,7 +110,7 @@ typedef struct perp_scheme_memory {
 typedef struct perp_scheme_opts {
   double threshold, slip;
   bool warm;
-  int order;
+  int order, threads;
 } perp_scheme_opts;
 enum { PERP_SCHEME_FORWARD, PERP_SCHEME_COLOURED };
 extern const char *const perp_scheme_orders[];
@@ -123,11 +123,12 @@ extern const char *const perp_scheme_orders[];
 #define PERP_SCHEME_OPTION_WARM                                                                    \
   PERP_BOOL(perp_scheme_opts, warm, true,                                                          \
             "Use the impulses of the previous step as the initial guess.")
-#define PERP_SCHEME_OPTION_ORDER                                                                   \
+#define PERP_SCHEME_OPTIONS_SWEEP                                                                  \
   PERP_ENUM(perp_scheme_opts, order, PERP_SCHEME_FORWARD, perp_scheme_orders,                      \
-            "Order of pairs of bodies in a sweep. forward: that of the contacts. coloured: by "    \
-            "groups of pairs without a common body, four at a time and with several threads, the " \
-            "same results on each number of them.")
+            "Order of the pairs of bodies in a sweep. forward: that of the contacts. coloured: "   \
+            "groups of pairs that share no moving body, four pairs at a time."),                   \
+      PERP_INT(perp_scheme_opts, threads, 1, 1, 256,                                               \
+               "Number of threads for collision detection and, with order=coloured, sweeps.")
 
 /* Capabilities of a formulation that is a scheme: nothing but models, no other parts. */
 #define PERP_SCHEME_CAPS                                                                           \
@@ -259,7 +260,7 @@ double perp_scheme_approach(const perp_scheme *scheme, const perp_scheme_pair *p
 void perp_scheme_contact_push(perp_scheme *scheme, const perp_scheme_pair *pair, int contact,
                               double p);
 
-/* ---- contacts by colours: scheme_lanes.c, scheme_colours.c ---- */
+/* ---- contacts by colours: scheme_lanes.c, scheme_lanes_sweep.c ---- */
 
 typedef struct perp_scheme_lanes perp_scheme_lanes;
 perp_status perp_scheme_lanes_create(perp_ctx *ctx, perp_scheme *scheme);

@@ -127,8 +127,11 @@ perp_status perp_scheme_step(perp_ctx *ctx, void *ws, double t_max, perp_step_in
   scheme->status = PERP_OK;
   info->reason = PERP_EXACT;
   if (end > scheme->grid.t) {
+    const int threads = ctx->threads;
     scheme->grid.count.rhs++;
+    ctx->threads = scheme->o.threads;
     info->reason = scheme->step(scheme, scheme->grid.t, end - scheme->grid.t);
+    ctx->threads = threads;
     if (scheme->status != PERP_OK) return scheme->status;
     if (info->reason > 0 &&
         !(perp_all_finite(model->nq, scheme->q1) && perp_all_finite(model->nv, scheme->v1)))
@@ -190,7 +193,7 @@ void perp_scheme_observe(void *ws, perp_contact_observer *observer, void *user)
 
 int perp_scheme_threads(const perp_scheme *scheme)
 {
-  return scheme->pairs >= TEAM_PAIRS ? scheme->ctx->threads : 1;
+  return scheme->pairs >= TEAM_PAIRS ? scheme->o.threads : 1;
 }
 
 typedef struct scheme_shares {

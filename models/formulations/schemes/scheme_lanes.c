@@ -208,7 +208,7 @@ PERP_CLONE_INLINE void lanes_store(const perp_scheme *scheme, const lanes_group 
     lanes_transpose(x);
     for (int l = 0; l < LANES; l++) {
       *(perp_v4_any *)contact[l]->p = x[l];
-      contact[l]->slides = row->slides[l] != 0;
+      if (scheme->dynamic) contact[l]->slides = row->slides[l] != 0;
     }
   }
 }
@@ -288,7 +288,7 @@ PERP_CLONE_INLINE void lanes_tell(const perp_scheme *scheme, const lanes_group *
     const perp_scheme_pair *pair = group->pair[l] >= 0 ? &scheme->pair[group->pair[l]] : NULL;
     if (pair == NULL || i >= lanes_depth(pair)) continue;
     scheme->gap[pair->first + i].A = (*A)[l];
-    scheme->contact[pair->first + i].slide = (*slide)[l];
+    if (scheme->dynamic) scheme->contact[pair->first + i].slide = (*slide)[l];
   }
 }
 
@@ -316,18 +316,14 @@ PERP_CLONE_INLINE void lanes_masses(const perp_scheme *scheme, bool plane, lanes
 
 /* ---- all fours ---- */
 
-PERP_CLONES_OF_FOUR static void lanes_run_geometry(const perp_scheme *scheme, int first, int end)
-{
-  for (int i = first; i < end; i++) lanes_geometry(scheme, &scheme->lanes->group[i]);
-}
-
-/* again: where turns change it */
-PERP_CLONES_OF_FOUR static void lanes_run_masses(const perp_scheme *scheme, bool again, int first,
-                                                 int end)
+/* again: masses alone, where turns change them */
+PERP_CLONES_OF_FOUR static void lanes_run_begin(const perp_scheme *scheme, bool again, int first,
+                                                int end)
 {
   for (int i = first; i < end; i++) {
     lanes_group *group = &scheme->lanes->group[i];
-    if (again && (group->round || scheme->model->dim == 2)) continue;
+    if (!again) lanes_geometry(scheme, group);
+    if (again && (scheme->model->dim == 2 || group->round)) continue;
     if (scheme->model->dim == 2)
       lanes_masses(scheme, true, group);
     else
@@ -366,8 +362,7 @@ static void lanes_begin_share(void *user, int member, int members)
   const perp_scheme *scheme = task->scheme;
   const int groups = scheme->lanes->groups, first = perp_share(groups, member, members),
             end = perp_share(groups, member + 1, members);
-  if (!task->again) lanes_run_geometry(scheme, first, end);
-  lanes_run_masses(scheme, task->again, first, end);
+  lanes_run_begin(scheme, task->again, first, end);
 }
 
 perp_status perp_scheme_lanes_begin(perp_scheme *scheme)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Contacts of schemes in the lanes of vectors, four pairs of bodies side by side: their numbers
- * (scheme_lanes.c) and the sweeps over them (scheme_colours.c). */
+ * (scheme_lanes.c) and the sweeps over them (scheme_lanes_sweep.c). */
 #ifndef PERP_SCHEME_LANES_H
 #define PERP_SCHEME_LANES_H
 
@@ -25,7 +25,7 @@ typedef struct lanes_group {
   perp_v4 d[3][3], part[2];
   int body[2][LANES], pair[LANES]; /* pair -1: none */
   int depth, row, tie, inertia;    /* the most contacts of a pair; where what it has begins */
-  bool round;                      /* all bodies, in space */
+  bool round;                      /* in space, and turns change I of no body */
 } lanes_group;
 
 /* I^-1 of the bodies of a side: xx, xy, yy, xz, yz, zz; of round ones the first alone.  In the
@@ -69,7 +69,7 @@ PERP_CLONE_INLINE void lanes_weigh(bool plane, bool round, int side, const perp_
   y[2] = I[3] * t[0] + I[4] * t[1] + I[5] * t[2];
 }
 
-/* A^-1 of the tangents of a contact, times a column */
+/* Component i of A^-1 (x, y), of the tangents of a contact */
 #define LANES_TIMES(stick, i, x, y) ((stick)[i] * (x) + (stick)[(i) + 1] * (y))
 
 /* p, bias, soft and inverse of the contacts of fours [first, end) from perp_scheme_contact; p and

@@ -3,9 +3,6 @@
  */
 #include "models/formulations/schemes/scheme_motion.h"
 
-/* Loops over the contacts of a block are unrolled: their numbers stay in registers. */
-#define SCHEME_FLAT _Pragma("GCC unroll 4")
-
 /* J' p of several contacts of a pair: the p of each direction, and what turns the two */
 typedef struct scheme_sum {
   perp_v4 turn[2];
@@ -55,21 +52,21 @@ PERP_CLONE_INLINE void scheme_normals(const scheme_block *block, int n, bool pla
   const double along = scheme_along(plane, block->pair, 0, motion);
   double next[SCHEME_FOUR], change[SCHEME_FOUR];
   scheme_sum sum = { .p = { 0 } };
-  SCHEME_FLAT
+  PERP_FLAT4
   for (int i = 0; i < n; i++) {
     const double w = scheme_turning(&contact[i], 0, motion) + along + contact[i].bias[0] +
                      contact[i].soft * contact[i].p[0];
     next[i] = contact[i].p[0] - w * contact[i].inverse;
   }
-  SCHEME_FLAT
+  PERP_FLAT4
   for (int i = 0; i < n; i++) {
-    SCHEME_FLAT
+    PERP_FLAT4
     for (int j = 0; j < i; j++, tie++) next[i] -= tie->normal * contact[i].inverse * change[j];
     const double p = next[i] > 0 ? next[i] : 0;
     change[i] = p - contact[i].p[0];
     contact[i].p[0] = p;
   }
-  SCHEME_FLAT
+  PERP_FLAT4
   for (int i = 0; i < n; i++) scheme_add(&sum, &contact[i], 0, change[i]);
   scheme_push(plane, block->pair, 0, 1, &sum, block->a, block->b, motion);
 }
@@ -109,20 +106,20 @@ PERP_CLONE_INLINE void scheme_frictions(const scheme_block *block, int n, bool p
   const perp_v2 along = scheme_slide(plane, block->pair, motion);
   perp_v2 p[SCHEME_FOUR], change[SCHEME_FOUR];
   scheme_sum sum = { .p = { 0 } };
-  SCHEME_FLAT
+  PERP_FLAT4
   for (int i = 0; i < n; i++)
     p[i] = *(perp_v2_any *)(contact[i].p + 1) -
            scheme_times(contact[i].stick, scheme_slip(plane, &contact[i], motion) + along);
-  SCHEME_FLAT
+  PERP_FLAT4
   for (int i = 0; i < n; i++) {
     perp_v2_any *friction = (perp_v2_any *)(contact[i].p + 1);
     const perp_v2 before = *friction;
-    SCHEME_FLAT
+    PERP_FLAT4
     for (int j = 0; j < i; j++, tie++) p[i] -= scheme_times(tie->tangents, change[j]);
     *friction = scheme_disk(&contact[i], before, p[i]);
     change[i] = *friction - before;
   }
-  SCHEME_FLAT
+  PERP_FLAT4
   for (int i = 0; i < n; i++) {
     scheme_add(&sum, &contact[i], 1, change[i][0]);
     if (!plane) scheme_add(&sum, &contact[i], 2, change[i][1]);

@@ -37,7 +37,7 @@ struct si_ngs_opts {
 };
 static const perp_opt si_ngs_options[] = { PERP_INT(struct si_ngs_opts, iterations, 10, 1, 100000,
                                                     "Number of velocity sweeps over all rows."),
-                                           PERP_SCHEME_OPTIONS, PERP_SCHEME_OPTION_ORDER,
+                                           PERP_SCHEME_OPTIONS, PERP_SCHEME_OPTIONS_SWEEP,
                                            PERP_SCHEME_OPTION_WARM, PERP_OPTIONS_END };
 
 typedef struct si_ngs {

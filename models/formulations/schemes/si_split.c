@@ -33,7 +33,7 @@ struct si_split_opts {
 static const perp_opt si_split_options[] = {
   PERP_INT(struct si_split_opts, iterations, 10, 1, 100000,
            "Number of sweeps over all rows, for the velocity and for the correction each."),
-  PERP_SCHEME_OPTIONS, PERP_SCHEME_OPTION_ORDER, PERP_SCHEME_OPTION_WARM, PERP_OPTIONS_END
+  PERP_SCHEME_OPTIONS, PERP_SCHEME_OPTIONS_SWEEP, PERP_SCHEME_OPTION_WARM, PERP_OPTIONS_END
 };
 
 typedef struct si_split {

@@ -32,7 +32,7 @@ struct small_steps_opts {
 static const perp_opt small_steps_options[] = {
   PERP_INT(struct small_steps_opts, substeps, 20, 1, 100000, "Number of sub-steps in a step."),
   PERP_INT(struct small_steps_opts, iterations, 1, 1, 10000, "Number of sweeps per sub-step."),
-  PERP_SCHEME_OPTIONS, PERP_SCHEME_OPTION_ORDER, PERP_OPTIONS_END
+  PERP_SCHEME_OPTIONS, PERP_SCHEME_OPTIONS_SWEEP, PERP_OPTIONS_END
 };
 
 typedef struct small_steps {

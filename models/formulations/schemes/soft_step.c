@@ -42,7 +42,7 @@ static const perp_opt soft_step_options[] = {
   PERP_INT(struct soft_step_opts, iterations, 1, 1, 10000,
            "Number of sweeps with compliant rows per sub-step."),
   PERP_SCHEME_OPTIONS,
-  PERP_SCHEME_OPTION_ORDER,
+  PERP_SCHEME_OPTIONS_SWEEP,
   PERP_SCHEME_OPTION_WARM,
   PERP_OPTIONS_END
 };

@@ -42,7 +42,7 @@ static const perp_opt tgs_options[] = {
             "Part of a position error that a sub-step corrects; 0.8 at most of an overlap. 0: 0.9 "
             "or 2 / sqrt(positions), whichever is smaller."),
   PERP_SCHEME_OPTIONS,
-  PERP_SCHEME_OPTION_ORDER,
+  PERP_SCHEME_OPTIONS_SWEEP,
   PERP_OPTIONS_END
 };
 

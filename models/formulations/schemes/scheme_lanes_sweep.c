@@ -84,13 +84,13 @@ typedef struct lanes_block {
 } lanes_block;
 
 /* v += M^-1 J' p; directions from k on, before end */
-PERP_CLONE_INLINE void lanes_push(bool plane, bool round, const lanes_block *block, int k, int end,
+PERP_CLONE_INLINE void lanes_push(bool plane, const lanes_block *block, int k, int end,
                                   const lanes_sum *sum, lanes_motion *motion)
 {
   const lanes_group *group = block->group;
   for (int side = 0; side < 2; side++) {
     perp_v4 w[3];
-    lanes_weigh(plane, round, side, block->inertia, sum->turn[side], w);
+    lanes_weigh(plane, group->round, side, block->inertia, sum->turn[side], w);
     for (int i = 0; i < 3; i++) motion->w[side][i] += w[i];
   }
   for (int i = 0; i < 3 && !plane; i++) {
@@ -101,10 +101,7 @@ PERP_CLONE_INLINE void lanes_push(bool plane, bool round, const lanes_block *blo
   }
 }
 
-/* Loops over the contacts of a block are unrolled: their numbers stay in registers. */
-#define LANES_FLAT _Pragma("GCC unroll 4")
-
-PERP_CLONE_INLINE void lanes_normals(const lanes_block *block, int n, bool plane, bool round,
+PERP_CLONE_INLINE void lanes_normals(const lanes_block *block, int n, bool plane,
                                      lanes_motion *motion)
 {
   lanes_row *row = block->row;
@@ -113,22 +110,22 @@ PERP_CLONE_INLINE void lanes_normals(const lanes_block *block, int n, bool plane
   perp_v4 along, next[SCHEME_FOUR], change[SCHEME_FOUR];
   lanes_sum sum = { .p = { { 0 } } };
   lanes_along(plane, block->group, 0, motion, &along);
-  LANES_FLAT
+  PERP_FLAT4
   for (int i = 0; i < n; i++) {
     const perp_v4 w = LANES_TURNING(&row[i], 0, motion) + along + row[i].bias[0] +
                       row[i].soft * row[i].p[0];
     next[i] = row[i].p[0] - w * row[i].inverse;
   }
-  LANES_FLAT
+  PERP_FLAT4
   for (int i = 0; i < n; i++) {
-    LANES_FLAT
+    PERP_FLAT4
     for (int j = 0; j < i; j++, tie++) next[i] -= tie->normal * row[i].inverse * change[j];
     const perp_v4 p = PERP_CHOOSE4(next[i] > zero, next[i], zero);
     change[i] = p - row[i].p[0];
     row[i].p[0] = p;
     lanes_add_to(&sum, &row[i], 0, &change[i]);
   }
-  lanes_push(plane, round, block, 0, 1, &sum, motion);
+  lanes_push(plane, block, 0, 1, &sum, motion);
 }
 
 /* Is it so in any lane? */
@@ -154,7 +151,7 @@ PERP_CLONE_INLINE void lanes_disk(const lanes_row *row, const perp_v4 *bound, pe
   p[1] = PERP_CHOOSE4(over, y1, p[1]);
 }
 
-PERP_CLONE_INLINE void lanes_frictions(const lanes_block *block, int n, bool plane, bool round,
+PERP_CLONE_INLINE void lanes_frictions(const lanes_block *block, int n, bool plane,
                                        lanes_motion *motion)
 {
   lanes_row *row = block->row;
@@ -164,7 +161,7 @@ PERP_CLONE_INLINE void lanes_frictions(const lanes_block *block, int n, bool pla
   lanes_sum sum = { .p = { { 0 } } };
   lanes_along(plane, block->group, 1, motion, &along[0]);
   lanes_along(plane, block->group, 2, motion, &along[1]);
-  LANES_FLAT
+  PERP_FLAT4
   for (int i = 0; i < n; i++) {
     const perp_v4 x = LANES_TURNING(&row[i], 1, motion) + row[i].bias[1] + along[0];
     const perp_v4 y = plane ? row[i].bias[2]
@@ -172,9 +169,9 @@ PERP_CLONE_INLINE void lanes_frictions(const lanes_block *block, int n, bool pla
     next[i][0] = row[i].p[1] - LANES_TIMES(row[i].stick, 0, x, y);
     next[i][1] = row[i].p[2] - LANES_TIMES(row[i].stick, 1, x, y);
   }
-  LANES_FLAT
+  PERP_FLAT4
   for (int i = 0; i < n; i++) {
-    LANES_FLAT
+    PERP_FLAT4
     for (int j = 0; j < i; j++, tie++) {
       next[i][0] -= tie->tangents[0] * change[j][0] + tie->tangents[2] * change[j][1];
       next[i][1] -= tie->tangents[1] * change[j][0] + tie->tangents[3] * change[j][1];
@@ -199,38 +196,36 @@ PERP_CLONE_INLINE void lanes_frictions(const lanes_block *block, int n, bool pla
       if (!(plane && k == 1)) lanes_add_to(&sum, &row[i], 1 + k, &change[i][k]);
     }
   }
-  lanes_push(plane, round, block, 1, 3, &sum, motion);
+  lanes_push(plane, block, 1, 3, &sum, motion);
 }
 
 /* What a pass over contacts does: one after the other, normals and, where it has friction, that of
  * each; or v += M^-1 J' p of all. */
 typedef enum lanes_pass { LANES_NORMALS, LANES_FRICTIONS, LANES_PUSH } lanes_pass;
 
-PERP_CLONE_INLINE void lanes_impulses(const lanes_block *block, int n, bool plane, bool round,
-                                      lanes_motion *motion)
+PERP_CLONE_INLINE void lanes_impulses(const perp_scheme_lanes *lanes, const lanes_group *group,
+                                      bool plane, lanes_motion *motion)
 {
+  const lanes_block block = { group, lanes->row + group->row, NULL,
+                              lanes->inertia + group->inertia };
   lanes_sum sum = { .p = { { 0 } } };
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < group->depth; i++)
     for (int k = 0; k < (plane ? 2 : 3); k++)
-      lanes_add_to(&sum, &block->row[i], k, &block->row[i].p[k]);
-  lanes_push(plane, round, block, 0, 3, &sum, motion);
+      lanes_add_to(&sum, &block.row[i], k, &block.row[i].p[k]);
+  lanes_push(plane, &block, 0, 3, &sum, motion);
 }
 
-/* The contacts of a four, n of a block known where the loops are compiled */
+/* All normals or frictions of a four, n of a block known where the loops are compiled */
 PERP_CLONE_INLINE void lanes_rows(const perp_scheme_lanes *lanes, const lanes_group *group,
-                                  bool plane, bool round, lanes_pass pass, lanes_motion *motion)
+                                  bool plane, bool friction, lanes_motion *motion)
 {
   lanes_block block = { group, lanes->row + group->row, lanes->tie + group->tie,
                         lanes->inertia + group->inertia };
-  if (pass == LANES_PUSH) {
-    lanes_impulses(&block, group->depth, plane, round, motion);
-    return;
-  }
 #define LANES_BLOCK(n)                                                                             \
-  if (pass == LANES_FRICTIONS)                                                                     \
-    lanes_frictions(&block, n, plane, round, motion);                                              \
+  if (friction)                                                                                    \
+    lanes_frictions(&block, n, plane, motion);                                                     \
   else                                                                                             \
-    lanes_normals(&block, n, plane, round, motion)
+    lanes_normals(&block, n, plane, motion)
   for (int left = group->depth; left > 0; left -= SCHEME_FOUR) {
     switch (left) {
     case 1:
@@ -251,27 +246,16 @@ PERP_CLONE_INLINE void lanes_rows(const perp_scheme_lanes *lanes, const lanes_gr
 #undef LANES_BLOCK
 }
 
-PERP_CLONE_INLINE void lanes_four_rows(const perp_scheme *scheme, const lanes_group *group,
-                                       bool plane, bool round, lanes_pass pass,
-                                       lanes_motion *motion)
-{
-  if (pass == LANES_PUSH)
-    lanes_rows(scheme->lanes, group, plane, round, LANES_PUSH, motion);
-  else
-    lanes_rows(scheme->lanes, group, plane, round, LANES_NORMALS, motion);
-  if (pass == LANES_FRICTIONS)
-    lanes_rows(scheme->lanes, group, plane, round, LANES_FRICTIONS, motion);
-}
-
 PERP_CLONE_INLINE void lanes_four(const perp_scheme *scheme, const lanes_group *group, bool plane,
                                   lanes_pass pass)
 {
   lanes_motion motion;
   lanes_gather(plane, scheme, group, &motion);
-  if (!plane && group->round)
-    lanes_four_rows(scheme, group, false, true, pass, &motion);
+  if (pass == LANES_PUSH)
+    lanes_impulses(scheme->lanes, group, plane, &motion);
   else
-    lanes_four_rows(scheme, group, plane, false, pass, &motion);
+    lanes_rows(scheme->lanes, group, plane, false, &motion);
+  if (pass == LANES_FRICTIONS) lanes_rows(scheme->lanes, group, plane, true, &motion);
   lanes_scatter(plane, scheme, group, &motion);
 }
 
@@ -289,6 +273,14 @@ PERP_CLONES_OF_FOUR static void lanes_run_plane(const perp_scheme *scheme, lanes
   for (int i = first; i < end; i++) lanes_four(scheme, &scheme->lanes->group[i], true, pass);
 }
 
+static void lanes_run(const perp_scheme *scheme, lanes_pass pass, int first, int end)
+{
+  if (scheme->model->dim == 2)
+    lanes_run_plane(scheme, pass, first, end);
+  else
+    lanes_run_space(scheme, pass, first, end);
+}
+
 typedef struct lanes_task {
   perp_scheme *scheme;
   int sweeps;
@@ -300,15 +292,11 @@ static void lanes_sweep_once(const perp_scheme *scheme, lanes_pass pass, int mem
 {
   const perp_scheme_lanes *lanes = scheme->lanes;
   for (int colour = 0, start = 0; colour < lanes->colours; start = lanes->end[colour++]) {
-    const bool alone = lanes->alone && colour == LANES_COLOURS - 1;
-    const int n = lanes->end[colour] - start, last = alone ? 1 : members,
-              share = alone && member > 0 ? last : member,
-              first = start + perp_share(n, share, last),
-              end = alone && member > 0 ? first : start + perp_share(n, share + 1, last);
-    if (scheme->model->dim == 2)
-      lanes_run_plane(scheme, pass, first, end);
-    else
-      lanes_run_space(scheme, pass, first, end);
+    const int n = lanes->end[colour] - start,
+              parts = lanes->alone && colour == LANES_COLOURS - 1 ? 1 : members;
+    if (member < parts)
+      lanes_run(scheme, pass, start + perp_share(n, member, parts),
+                start + perp_share(n, member + 1, parts));
     perp_team_wait(members);
   }
 }
