@@ -260,6 +260,14 @@ double perp_scheme_approach(const perp_scheme *scheme, const perp_scheme_pair *p
 void perp_scheme_contact_push(perp_scheme *scheme, const perp_scheme_pair *pair, int contact,
                               double p);
 
+/* ---- threads: scheme_team.c ---- */
+
+/* Threads that work over pairs is worth. */
+int perp_scheme_threads(const perp_scheme *scheme);
+/* part(scheme, first, end, how) for shares of the pairs, by these threads. */
+typedef void perp_scheme_part(perp_scheme *scheme, int first, int end, const void *how);
+void perp_scheme_shared(perp_scheme *scheme, perp_scheme_part *part, const void *how);
+
 /* ---- contacts by colours: scheme_lanes.c, scheme_lanes_sweep.c ---- */
 
 typedef struct perp_scheme_lanes perp_scheme_lanes;
@@ -274,12 +282,6 @@ void perp_scheme_lanes_masses(perp_scheme *scheme, bool again);
 void perp_scheme_lanes_sweep(perp_scheme *scheme, int n, bool friction, bool warm);
 
 /* ---- parts of a step: scheme_common.c ---- */
-
-/* Threads that work over pairs is worth. */
-int perp_scheme_threads(const perp_scheme *scheme);
-/* part(scheme, first, end, how) for shares of the pairs, by these threads. */
-typedef void perp_scheme_part(perp_scheme *scheme, int first, int end, const void *how);
-void perp_scheme_shared(perp_scheme *scheme, perp_scheme_part *part, const void *how);
 
 /* v1 += h M^-1 f(t, q1, v1), q1 those of scheme->e; the gyroscopic torque by the implicit midpoint
  * rule (perp_gyro_implicit). */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum { TWO_BODIES = 2 };
-enum { TEAM_PAIRS = 2000 }; /* that are worth a second thread */
 
 const char *const perp_scheme_orders[] = { "forward", "coloured", NULL };
 
@@ -187,33 +186,6 @@ const perp_contact_count *perp_scheme_contacts(const void *ws)
 void perp_scheme_observe(void *ws, perp_contact_observer *observer, void *user)
 {
   (void)ws, (void)observer, (void)user; /* no complementarity problems are made */
-}
-
-/* ---- threads ---- */
-
-int perp_scheme_threads(const perp_scheme *scheme)
-{
-  return scheme->pairs >= TEAM_PAIRS ? scheme->o.threads : 1;
-}
-
-typedef struct scheme_shares {
-  perp_scheme *scheme;
-  perp_scheme_part *part;
-  const void *how;
-} scheme_shares;
-
-static void scheme_share(void *user, int member, int members)
-{
-  const scheme_shares *shares = user;
-  const int pairs = shares->scheme->pairs;
-  shares->part(shares->scheme, perp_share(pairs, member, members),
-               perp_share(pairs, member + 1, members), shares->how);
-}
-
-void perp_scheme_shared(perp_scheme *scheme, perp_scheme_part *part, const void *how)
-{
-  scheme_shares shares = { scheme, part, how };
-  perp_team(perp_scheme_threads(scheme), scheme_share, &shares);
 }
 
 /* ---- parts of a step ---- */
