@@ -180,20 +180,32 @@ PERP_CLONE_INLINE void lanes_geometry(const perp_scheme *scheme, lanes_group *gr
   }
 }
 
-/* p, bias, soft and inverse, which lie side by side in a contact */
+_Static_assert(offsetof(perp_scheme_contact, bias) ==
+                       offsetof(perp_scheme_contact, p) + 3 * sizeof(double) &&
+                   offsetof(perp_scheme_contact, inverse) ==
+                       offsetof(perp_scheme_contact, p) + 7 * sizeof(double),
+               "p, bias, soft and inverse lie side by side");
+
+/* p and a bias, and what follows */
 PERP_CLONE_INLINE void lanes_load(const perp_scheme *scheme, const lanes_group *group)
 {
   perp_scheme_contact none = { .mu = 0 }, *contact[LANES];
   for (int i = 0; i < group->depth; i++) {
     lanes_row *row = &scheme->lanes->row[group->row + i];
-    perp_v4 *numbers = row->p;
+    perp_v4 x[LANES], y[LANES];
     lanes_contacts(scheme, group, i, &none, contact);
-    for (int half = 0; half < 2; half++) {
-      perp_v4 x[LANES];
-      for (int l = 0; l < LANES; l++) x[l] = *(const perp_v4_any *)(contact[l]->p + 4 * half);
-      lanes_transpose(x);
-      memcpy(numbers + 4 * half, x, sizeof x);
+    for (int l = 0; l < LANES; l++) {
+      x[l] = *(const perp_v4_any *)contact[l]->p;
+      y[l] = *(const perp_v4_any *)(contact[l]->bias + 1);
     }
+    lanes_transpose(x);
+    lanes_transpose(y);
+    for (int k = 0; k < 3; k++) row->p[k] = x[k];
+    row->bias[0] = x[3];
+    row->bias[1] = y[0];
+    row->bias[2] = y[1];
+    row->soft = y[2];
+    row->inverse = y[3];
   }
 }
 
