@@ -157,103 +157,37 @@ typedef struct errors {
   double q, v, lambda;
 } errors;
 
-/* Times and, after each, q, v and lambda of a step; the truth of lambda is that of the acceleration
- * level at the true state of the start of the step. */
-typedef struct motion {
-  const char *scene;
-  int steps, size; /* numbers of a step */
-  double *x;
-} motion;
-
-static double *motion_more(motion *m, double t)
+/* A motion to t_end in steps of about h against one of dopri5 with projections; the truth of lambda
+ * is that of the acceleration level at the true state of the start of the step. */
+static errors errors_of(perp_model *model, run_parts parts, double h, double t_end)
 {
-  if ((m->steps & (m->steps - 1)) == 0) /* doubled */
-    m->x = perp_xrealloc(m->x, 2 * (size_t)(m->steps + 1) * (size_t)m->size, sizeof *m->x);
-  double *x = m->x + (size_t)m->size * (size_t)m->steps++;
-  x[0] = t;
-  return x + 1;
-}
-
-static void motion_put(double *to, const perp_model *model, const double *q, const double *v,
-                       const double *lambda)
-{
-  const size_t nq = (size_t)perp_model_nq(model), nv = (size_t)perp_model_nv(model);
-  memcpy(to, q, nq * sizeof *q);
-  memcpy(to + nq, v, nv * sizeof *v);
-  memcpy(to + nq + nv, lambda, (size_t)perp_model_m(model) * sizeof *lambda);
-}
-
-static bool motion_same_times(const motion *a, const motion *b)
-{
-  bool same = strcmp(a->scene, b->scene) == 0 && a->steps == b->steps;
-  for (int i = 0; same && i < a->steps; i++)
-    same = a->x[(size_t)a->size * (size_t)i] == b->x[(size_t)b->size * (size_t)i];
-  return same;
-}
-
-/* The truth at the times of a motion in steps of about h, of dopri5 with projections. Many methods
- * take the same steps: it is made once. */
-static const motion *motion_truth(perp_model *model, const motion *own, double h)
-{
-  enum { TRUTHS = 128 };
-  static motion truth[TRUTHS];
-  int k = 0;
-  while (k < TRUTHS && truth[k].x != NULL && !motion_same_times(&truth[k], own)) k++;
-  if (k == TRUTHS) bail("more truths than %d", TRUTHS);
-  if (truth[k].x != NULL) return &truth[k];
-  const run_parts parts = { "acceleration", "dopri5:tol=1e-12", .stab = "post:velocity=true" };
-  perp_sim *ref = run_start(&ctx, model, parts, h), *at = run_start(&ctx, model, parts, 1e-9);
-  const double *q, *v;
-  double t, lambda[64], start = 0;
-  truth[k] = (motion){ .scene = own->scene, .size = own->size };
-  for (int i = 0; i < own->steps; i++) {
-    perp_step_info exact = { 0 };
-    perp_sim_state(ref, &t, &q, &v);
-    if (perp_sim_restart(&ctx, at, start, q, v) != PERP_OK ||
+  const run_parts truth = { "acceleration", "dopri5:tol=1e-12", .stab = "post:velocity=true" };
+  perp_sim *sim = run_start(&ctx, model, parts, h);
+  perp_sim *ref = run_start(&ctx, model, truth, h), *at = run_start(&ctx, model, truth, 1e-9);
+  const double *q, *v, *q_ref, *v_ref;
+  double t, t_ref, lambda[64], scale = 0;
+  errors e = { 0 };
+  for (perp_sim_state(sim, &t, &q, &v); t < t_end;) {
+    perp_step_info info = { 0 }, exact = { 0 };
+    perp_sim_state(ref, &t_ref, &q_ref, &v_ref);
+    if (perp_sim_restart(&ctx, at, t, q_ref, v_ref) != PERP_OK ||
         perp_sim_step(&ctx, at, HUGE_VAL, &exact) != PERP_OK || exact.reason < 0)
       bail("%s", ctx.msg);
     memcpy(lambda, exact.lambda, (size_t)perp_model_m(model) * sizeof *lambda);
-    start = own->x[(size_t)own->size * (size_t)i];
-    run_to(&ctx, ref, start);
-    perp_sim_state(ref, &t, &q, &v);
-    motion_put(motion_more(&truth[k], start), model, q, v, lambda);
-  }
-  perp_sim_destroy(ref);
-  perp_sim_destroy(at);
-  return &truth[k];
-}
-
-/* Of a motion to t_end in steps of about h. */
-static errors errors_of(const char *scene, perp_model *model, run_parts parts, double h,
-                        double t_end)
-{
-  perp_sim *sim = run_start(&ctx, model, parts, h);
-  const int nq = perp_model_nq(model), nv = perp_model_nv(model), m = perp_model_m(model);
-  motion own = { .scene = scene, .size = 1 + nq + nv + m };
-  const double *q, *v;
-  double t, scale = 0;
-  errors e = { 0 };
-  for (perp_sim_state(sim, &t, &q, &v); t < t_end;) {
-    perp_step_info info = { 0 };
-    if (perp_sim_step(&ctx, sim, t_end, &info) != PERP_OK || info.reason < 0) {
-      e = (errors){ HUGE_VAL, HUGE_VAL, HUGE_VAL };
-      break;
-    }
+    if (perp_sim_step(&ctx, sim, t_end, &info) != PERP_OK || info.reason < 0)
+      return (errors){ HUGE_VAL, HUGE_VAL, HUGE_VAL };
     perp_sim_state(sim, &t, &q, &v);
-    motion_put(motion_more(&own, t), model, q, v, info.lambda);
-  }
-  perp_sim_destroy(sim);
-  const motion *truth = e.q > 0 ? NULL : motion_truth(model, &own, h);
-  for (int i = 0; truth != NULL && i < own.steps; i++) {
-    const double *x = own.x + (size_t)own.size * (size_t)i + 1,
-                 *y = truth->x + (size_t)own.size * (size_t)i + 1;
-    e.q = fmax(e.q, apart_q(model, x, y));
-    e.v = fmax(e.v, apart(nv, x + nq, y + nq));
-    e.lambda = fmax(e.lambda, apart(m, x + nq + nv, y + nq + nv));
-    for (int k = 0; k < m; k++) scale = fmax(scale, fabs(y[nq + nv + k]));
+    run_to(&ctx, ref, t);
+    perp_sim_state(ref, &t_ref, &q_ref, &v_ref);
+    e.q = fmax(e.q, apart_q(model, q, q_ref));
+    e.v = fmax(e.v, apart(perp_model_nv(model), v, v_ref));
+    e.lambda = fmax(e.lambda, apart(perp_model_m(model), info.lambda, lambda));
+    for (int i = 0; i < perp_model_m(model); i++) scale = fmax(scale, fabs(lambda[i]));
   }
   e.lambda /= scale;
-  free(own.x);
+  perp_sim_destroy(sim);
+  perp_sim_destroy(ref);
+  perp_sim_destroy(at);
   return e;
 }
 
@@ -263,8 +197,8 @@ static void orders_of(const char *scene, run_parts parts, double h, double t_end
 {
   perp_scene s = run_open(&ctx, scene);
   const char *name = parts.ode != NULL ? parts.ode : parts.formulation;
-  const errors a = errors_of(scene, s.model, parts, h, t_end);
-  const errors b = errors_of(scene, s.model, parts, h / 2, t_end);
+  const errors a = errors_of(s.model, parts, h, t_end);
+  const errors b = errors_of(s.model, parts, h / 2, t_end);
   const double got[3] = { log2(a.q / b.q), log2(a.v / b.v), log2(a.lambda / b.lambda) };
   static const char *const what[] = { "q", "v", "lambda" };
   for (int i = 0; i < 3; i++)
