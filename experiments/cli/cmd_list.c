@@ -355,10 +355,11 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
   if (source && scene != NULL) return info_source(args, scene);
   for (int i = 0; i < N_KINDS; i++) {
     if (kinds[i].kind == PERP_KIND_NONE || (only >= 0 && i != only)) continue;
-    const perp_desc *desc;
-    for (int p = 0; (desc = perp_plugin_at(ctx, kinds[i].kind, p)) != NULL; p++) {
-      if (n_names < MOST) names[n_names++] = desc->name;
-      if (strcmp(desc->name, name) != 0) continue;
+    const char *known;
+    for (int p = 0; (known = perp_plugin_name(ctx, kinds[i].kind, p)) != NULL; p++) {
+      if (n_names < MOST) names[n_names++] = known;
+      if (strcmp(known, name) != 0) continue;
+      const perp_desc *desc = perp_plugin_at(ctx, kinds[i].kind, p);
       if (source)
         return perp_usage_error(args, "only scenes have a source: %s is of kind %s", name,
                                 perp_kind_name(kinds[i].kind));

@@ -106,7 +106,7 @@ static int cmd_doctor(perp_ctx *ctx, const perp_args *args)
   } while (0)
   int plugins = 0;
   for (int k = PERP_KIND_NONE + 1; k < PERP_KIND_COUNT; k++)
-    for (int i = 0; perp_plugin_at(ctx, (perp_kind)k, i) != NULL; i++) plugins++;
+    for (int i = 0; perp_plugin_name(ctx, (perp_kind)k, i) != NULL; i++) plugins++;
   REPORT(plugins > 0, true, "%d plug-ins", plugins);
   perp_pool pool = { 0 };
   perp_study_file *files;

@@ -280,6 +280,8 @@ perp_status perp_register_own(perp_ctx *ctx, const perp_plugin *table);
 bool perp_is_own(const perp_ctx *ctx, const perp_desc *desc);
 /* The i-th plug-in of a kind, in order of registration; NULL past the end. */
 const perp_desc *perp_plugin_at(const perp_ctx *ctx, perp_kind kind, int i);
+/* Its name alone, NULL after the last one: no scene file is read for it. */
+const char *perp_plugin_name(const perp_ctx *ctx, perp_kind kind, int i);
 /* The first of that name, also one that ctx->open knows; NULL when unknown (no error is recorded).
  * O(plug-ins^2): not for inner loops. */
 const perp_desc *perp_find(const perp_ctx *ctx, perp_kind kind, const char *name);

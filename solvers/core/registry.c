@@ -64,6 +64,12 @@ static const perp_desc *registry_at(const perp_ctx *ctx, perp_kind kind, int i)
   return NULL;
 }
 
+const char *perp_plugin_name(const perp_ctx *ctx, perp_kind kind, int i)
+{
+  const perp_desc *desc = registry_at(ctx, kind, i);
+  return desc != NULL ? desc->name : NULL;
+}
+
 const perp_desc *perp_plugin_at(const perp_ctx *ctx, perp_kind kind, int i)
 {
   const perp_desc *desc = registry_at(ctx, kind, i);
