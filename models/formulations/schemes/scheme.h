@@ -262,9 +262,9 @@ void perp_scheme_contact_push(perp_scheme *scheme, const perp_scheme_pair *pair,
 
 /* ---- threads: scheme_team.c ---- */
 
-/* Threads that work over pairs is worth. */
+/* How many threads share the work over pairs. */
 int perp_scheme_threads(const perp_scheme *scheme);
-/* part(scheme, first, end, how) for shares of the pairs, by these threads. */
+/* part(scheme, first, end, how) for shares [first, end) of the pairs, by these threads. */
 typedef void perp_scheme_part(perp_scheme *scheme, int first, int end, const void *how);
 void perp_scheme_shared(perp_scheme *scheme, perp_scheme_part *part, const void *how);
 

@@ -331,8 +331,7 @@ static void scheme_pairs_found(perp_scheme *scheme)
   for (int i = 0; i < scheme->n_contacts; i++) {
     const perp_contact *x = &scheme->found[i];
     if (i == 0 || !scheme_together(scheme, x - 1, x)) {
-      const perp_scheme_pair *last = &scheme->pair[scheme->pairs - 1];
-      ties += i == 0 ? 0 : scheme_ties(last->end - last->first);
+      if (i > 0) ties += scheme_ties(i - scheme->pair[scheme->pairs - 1].first);
       scheme->pair[scheme->pairs++] = (perp_scheme_pair){
         .first = i, .body = { x->body[0] + 1, x->body[1] + 1 }, .tie = ties
       };
