@@ -154,9 +154,11 @@ typedef struct perp_scheme {
   double *reach;   /* [bodies] */
   double *lambda;  /* [m] mean force of the last step */
   double *force;   /* [drives] */
-  /* impulses of the step before, and its length, 0: none */
-  double *joint_p, *drive_p; /* [m], [3 drives] */
-  double *joint_k, *drive_k;
+  /* what the step before has left of joints [m] and drives [3 drives], and its length, 0: none */
+  struct {
+    double *joint, *drive;     /* impulses */
+    double *joint_k, *drive_k; /* as k of a row */
+  } guess;
   double h_before;
   perp_collision *collision; /* NULL: no shapes */
   const perp_contact *found; /* [n_contacts] */
@@ -171,20 +173,27 @@ typedef struct perp_scheme {
   perp_scheme_gap *gap;         /* [n_contacts] */
   perp_scheme_pair *pair;       /* [pairs] */
   int pairs;
-  int *pair_order;                 /* [2 pairs] scratch of colours */
-  uint64_t *colours_of;            /* [1 + bodies] the same */
-  struct perp_scheme_lanes *lanes; /* NULL: pairs are swept in their order */
-  bool dynamic;                    /* a contact has another friction when it slides */
+  struct {
+    struct perp_scheme_lanes *lanes; /* NULL: pairs are swept in their order */
+    int *order;                      /* [2 pairs] scratch */
+    uint64_t *used;                  /* [1 + bodies] scratch */
+  } coloured;
+  bool dynamic; /* a contact has another friction when it slides */
   perp_scheme_tie *tie;
   perp_scheme_body *body; /* [1 + bodies] */
   double *impulse;        /* [3 n_contacts] */
-  perp_scheme_memory *memory, *next;
-  int n_memory, cap;
+  struct {
+    perp_scheme_memory *now, *next; /* of the step before [n], and in the making */
+    int n;
+  } memory; /* of contacts */
+  int cap;  /* contacts that there is room for */
   perp_contact_count count;
   perp_arena grown;
   double drift;
-  bool timing;
-  double step_s, assembly_s, collision_s;
+  struct {
+    bool on;
+    double step, assembly, collision; /* s */
+  } clock;
 } perp_scheme;
 
 /* ---- a formulation ---- */

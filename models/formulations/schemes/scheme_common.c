@@ -17,12 +17,13 @@ void perp_scheme_layout(void *ws, perp_arena *arena)
   perp_eval_layout(&scheme->e, model, arena);
   PERP_DOUBLES(arena, model->nq, &scheme->q, &scheme->q1, &scheme->moved);
   PERP_DOUBLES(arena, model->nv, &scheme->v, &scheme->v1, &scheme->f);
-  PERP_DOUBLES(arena, model->m, &scheme->Ct, &scheme->lambda, &scheme->joint_p, &scheme->joint_k);
-  PERP_DOUBLES(arena, 3 * (size_t)model->n_drives, &scheme->drive_p, &scheme->drive_k);
+  PERP_DOUBLES(arena, model->m, &scheme->Ct, &scheme->lambda, &scheme->guess.joint,
+               &scheme->guess.joint_k);
+  PERP_DOUBLES(arena, 3 * (size_t)model->n_drives, &scheme->guess.drive, &scheme->guess.drive_k);
   PERP_DOUBLES(arena, model->n_drives, &scheme->force);
   PERP_DOUBLES(arena, model->n_bodies, &scheme->reach);
   scheme->body = PERP_CARVE(arena, perp_scheme_body, model->n_bodies + 1);
-  scheme->colours_of = PERP_CARVE(arena, uint64_t, model->n_bodies + 1);
+  scheme->coloured.used = PERP_CARVE(arena, uint64_t, model->n_bodies + 1);
 }
 
 /* rows are between two bodies */
@@ -82,23 +83,23 @@ perp_status perp_scheme_restart(perp_ctx *ctx, void *ws, double t, const double 
   memcpy(scheme->v, v, (size_t)model->nv * sizeof *v);
   memset(scheme->lambda, 0, (size_t)model->m * sizeof *scheme->lambda);
   memset(scheme->force, 0, (size_t)model->n_drives * sizeof *scheme->force);
-  memset(scheme->joint_p, 0, (size_t)model->m * sizeof *scheme->joint_p);
-  memset(scheme->drive_p, 0, 3 * (size_t)model->n_drives * sizeof *scheme->drive_p);
-  memset(scheme->joint_k, 0, (size_t)model->m * sizeof *scheme->joint_k);
-  memset(scheme->drive_k, 0, 3 * (size_t)model->n_drives * sizeof *scheme->drive_k);
+  memset(scheme->guess.joint, 0, (size_t)model->m * sizeof *scheme->guess.joint);
+  memset(scheme->guess.drive, 0, 3 * (size_t)model->n_drives * sizeof *scheme->guess.drive);
+  memset(scheme->guess.joint_k, 0, (size_t)model->m * sizeof *scheme->guess.joint_k);
+  memset(scheme->guess.drive_k, 0, 3 * (size_t)model->n_drives * sizeof *scheme->guess.drive_k);
   scheme->h_before = scheme->drift = 0;
-  scheme->n_memory = scheme->n_contacts = scheme->pairs = scheme->n = 0;
+  scheme->memory.n = scheme->n_contacts = scheme->pairs = scheme->n = 0;
   scheme->known = false;
   scheme->status = PERP_OK;
   scheme->count = (perp_contact_count){ .residual = (double)NAN, .data = (double)NAN };
-  scheme->step_s = scheme->assembly_s = scheme->collision_s = 0;
+  scheme->clock.step = scheme->clock.assembly = scheme->clock.collision = 0;
   perp_time_grid_restart(&scheme->grid, t);
   return perp_constrained_check_start(ctx, model, scheme->q, scheme->v);
 }
 
 static double scheme_now(const perp_scheme *scheme)
 {
-  return scheme->timing ? perp_clock_wall() : 0;
+  return scheme->clock.on ? perp_clock_wall() : 0;
 }
 
 /* The state at the end is the state; what is off there. */
@@ -110,7 +111,7 @@ static void scheme_accept(perp_scheme *scheme, double end)
   perp_time_grid_accept(&scheme->grid, end);
   const double start = scheme_now(scheme);
   perp_eval_at(&scheme->e, model, end, scheme->q);
-  scheme->assembly_s += scheme_now(scheme) - start;
+  scheme->clock.assembly += scheme_now(scheme) - start;
   scheme->known = true;
   scheme->drift = 0;
   for (int row = 0; row < model->m; row++)
@@ -140,7 +141,7 @@ perp_status perp_scheme_step(perp_ctx *ctx, void *ws, double t_max, perp_step_in
     else
       scheme->known = false;
   }
-  scheme->step_s += scheme_now(scheme) - begun;
+  scheme->clock.step += scheme_now(scheme) - begun;
   info->drift_pos_pre = scheme->drift;
   info->lambda = scheme->lambda;
   info->drive = model->n_drives > 0 ? scheme->force : NULL;
@@ -169,10 +170,11 @@ void perp_scheme_timing(void *ws, bool on, perp_times *times)
 {
   perp_scheme *scheme = ws;
   if (times != NULL)
-    *times = (perp_times){ .collision = scheme->collision_s,
-                           .assembly = scheme->assembly_s,
-                           .integrate = scheme->step_s - scheme->assembly_s - scheme->collision_s };
-  scheme->timing = on;
+    *times = (perp_times){ .collision = scheme->clock.collision,
+                           .assembly = scheme->clock.assembly,
+                           .integrate = scheme->clock.step - scheme->clock.assembly -
+                                        scheme->clock.collision };
+  scheme->clock.on = on;
 }
 
 const perp_contact_count *perp_scheme_contacts(const void *ws)

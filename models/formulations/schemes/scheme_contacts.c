@@ -163,7 +163,7 @@ static void scheme_weigh_contacts(perp_scheme *scheme, bool again)
 {
   if (scheme->contact_rows && !scheme->dynamic) return;
   scheme_turn_inertia(scheme);
-  if (scheme->lanes == NULL)
+  if (scheme->coloured.lanes == NULL)
     scheme_contacts_masses(scheme, again);
   else if (again)
     perp_scheme_lanes_masses(scheme, true);
@@ -228,17 +228,18 @@ static void scheme_parting(const perp_scheme *scheme, const perp_contact *x, dou
 
 const perp_scheme_memory *perp_scheme_recall(const perp_scheme *scheme, uint64_t id, int *at)
 {
-  while (*at < scheme->n_memory && scheme->memory[*at].id < id) ++*at;
-  return *at < scheme->n_memory && scheme->memory[*at].id == id ? &scheme->memory[*at] : NULL;
+  while (*at < scheme->memory.n && scheme->memory.now[*at].id < id) ++*at;
+  return *at < scheme->memory.n && scheme->memory.now[*at].id == id ? &scheme->memory.now[*at]
+                                                                    : NULL;
 }
 
 /* Where to look for what was with id */
 static int scheme_recall_from(const perp_scheme *scheme, uint64_t id)
 {
-  int low = 0, high = scheme->n_memory;
+  int low = 0, high = scheme->memory.n;
   while (low < high) {
     const int middle = low + (high - low) / 2;
-    if (scheme->memory[middle].id < id)
+    if (scheme->memory.now[middle].id < id)
       low = middle + 1;
     else
       high = middle;
@@ -404,7 +405,7 @@ PERP_CLONES_OF_FOUR static void scheme_remember_share(perp_scheme *scheme, int f
     scheme_motion_of(&scheme->body[pair->body[0]], &scheme->body[pair->body[1]], &motion);
     for (int k = pair->first; k < pair->end; k++) {
       const perp_scheme_contact *contact = &scheme->contact[k];
-      perp_scheme_memory *memory = &scheme->next[k];
+      perp_scheme_memory *memory = &scheme->memory.next[k];
       const double *p = contact->p, *total = scheme->gap[k].total;
       const perp_v4 last = pair->d[0] * p[0] + pair->d[1] * p[1] + pair->d[2] * p[2];
       const perp_v4 all = pair->d[0] * total[0] + pair->d[1] * total[1] + pair->d[2] * total[2];
@@ -428,8 +429,8 @@ void perp_scheme_contacts_remember(perp_scheme *scheme)
 {
   if (scheme->dynamic) perp_scheme_load(scheme, scheme->v1);
   perp_scheme_shared(scheme, scheme_remember_part, NULL);
-  perp_scheme_memory *old = scheme->memory;
-  scheme->memory = scheme->next;
-  scheme->next = old;
-  scheme->n_memory = scheme->n_contacts;
+  perp_scheme_memory *old = scheme->memory.now;
+  scheme->memory.now = scheme->memory.next;
+  scheme->memory.next = old;
+  scheme->memory.n = scheme->n_contacts;
 }

@@ -14,15 +14,16 @@ enum { DEPTHS = 8 }; /* numbers of contacts that are told apart where pairs are 
 
 void perp_scheme_lanes_free(perp_scheme *scheme)
 {
-  if (scheme->lanes != NULL) perp_arena_free(&scheme->lanes->grown);
-  free(scheme->lanes);
-  scheme->lanes = NULL;
+  if (scheme->coloured.lanes != NULL) perp_arena_free(&scheme->coloured.lanes->grown);
+  free(scheme->coloured.lanes);
+  scheme->coloured.lanes = NULL;
 }
 
 perp_status perp_scheme_lanes_create(perp_ctx *ctx, perp_scheme *scheme)
 {
-  scheme->lanes = calloc(1, sizeof *scheme->lanes);
-  return scheme->lanes != NULL ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for colours");
+  scheme->coloured.lanes = calloc(1, sizeof *scheme->coloured.lanes);
+  return scheme->coloured.lanes != NULL ? PERP_OK
+                                        : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for colours");
 }
 
 static void lanes_layout(perp_scheme_lanes *lanes, perp_arena *arena)
@@ -62,9 +63,9 @@ static int lanes_depth(const perp_scheme_pair *pair)
  * first; count [colours x depths]. */
 static void lanes_colour(perp_scheme *scheme, int *key, int *count)
 {
-  uint64_t *used = scheme->colours_of;
+  uint64_t *used = scheme->coloured.used;
   memset(used, 0, ((size_t)scheme->model->n_bodies + 1) * sizeof *used);
-  scheme->lanes->colours = 0;
+  scheme->coloured.lanes->colours = 0;
   for (int i = 0; i < scheme->pairs; i++) {
     const perp_scheme_pair *pair = &scheme->pair[i];
     const uint64_t taken = used[pair->body[0]] | used[pair->body[1]] | 1ULL << (LANES_COLOURS - 1);
@@ -74,15 +75,15 @@ static void lanes_colour(perp_scheme *scheme, int *key, int *count)
       if (pair->body[side] != 0) used[pair->body[side]] |= 1ULL << colour;
     key[i] = colour * DEPTHS + DEPTHS - depth;
     count[key[i]]++;
-    if (colour >= scheme->lanes->colours) scheme->lanes->colours = colour + 1;
+    if (colour >= scheme->coloured.lanes->colours) scheme->coloured.lanes->colours = colour + 1;
   }
-  scheme->lanes->alone = scheme->lanes->colours == LANES_COLOURS;
+  scheme->coloured.lanes->alone = scheme->coloured.lanes->colours == LANES_COLOURS;
 }
 
 /* The pairs colour by colour */
 static void lanes_sort(perp_scheme *scheme, int count[LANES_COLOURS * DEPTHS])
 {
-  int *order = scheme->pair_order, *key = order + scheme->pairs, at = 0;
+  int *order = scheme->coloured.order, *key = order + scheme->pairs, at = 0;
   memset(count, 0, LANES_COLOURS * DEPTHS * sizeof *count);
   lanes_colour(scheme, key, count);
   for (int k = 0; k < LANES_COLOURS * DEPTHS; k++) {
@@ -96,8 +97,8 @@ static void lanes_sort(perp_scheme *scheme, int count[LANES_COLOURS * DEPTHS])
 /* A four of n pairs from pair_order[first] on, its numbers alone where there is no memory yet */
 static void lanes_add(const perp_scheme *scheme, int first, int n, bool count)
 {
-  perp_scheme_lanes *lanes = scheme->lanes;
-  const int *order = scheme->pair_order + first;
+  perp_scheme_lanes *lanes = scheme->coloured.lanes;
+  const int *order = scheme->coloured.order + first;
   int depth = 0;
   bool round = scheme->model->dim == 3;
   for (int l = 0; l < n; l++) {
@@ -123,7 +124,7 @@ static void lanes_add(const perp_scheme *scheme, int first, int n, bool count)
 /* Fours of the pairs in their order; the last colour has one pair in each. */
 static void lanes_group_pairs(const perp_scheme *scheme, const int *end, bool count)
 {
-  perp_scheme_lanes *lanes = scheme->lanes;
+  perp_scheme_lanes *lanes = scheme->coloured.lanes;
   lanes->groups = lanes->rows = lanes->ties = lanes->inertias = 0;
   for (int colour = 0, i = 0; colour < lanes->colours; colour++) {
     const int last = end[(colour + 1) * DEPTHS - 1],
@@ -167,7 +168,7 @@ PERP_CLONE_INLINE void lanes_geometry(const perp_scheme *scheme, lanes_group *gr
     memcpy(group->d[k], x, sizeof group->d[k]);
   }
   for (int i = 0; i < group->depth; i++) {
-    lanes_row *row = &scheme->lanes->row[group->row + i];
+    lanes_row *row = &scheme->coloured.lanes->row[group->row + i];
     lanes_contacts(scheme, group, i, &none, contact);
     for (int side = 0; side < 2; side++)
       for (int k = 0; k < 3; k++) {
@@ -191,7 +192,7 @@ PERP_CLONE_INLINE void lanes_load(const perp_scheme *scheme, const lanes_group *
 {
   perp_scheme_contact none = { .mu = 0 }, *contact[LANES];
   for (int i = 0; i < group->depth; i++) {
-    lanes_row *row = &scheme->lanes->row[group->row + i];
+    lanes_row *row = &scheme->coloured.lanes->row[group->row + i];
     perp_v4 x[LANES], y[LANES];
     lanes_contacts(scheme, group, i, &none, contact);
     for (int l = 0; l < LANES; l++) {
@@ -214,7 +215,7 @@ PERP_CLONE_INLINE void lanes_store(const perp_scheme *scheme, const lanes_group 
 {
   perp_scheme_contact none, *contact[LANES];
   for (int i = 0; i < group->depth; i++) {
-    const lanes_row *row = &scheme->lanes->row[group->row + i];
+    const lanes_row *row = &scheme->coloured.lanes->row[group->row + i];
     perp_v4 x[LANES] = { row->p[0], row->p[1], row->p[2], row->bias[0] };
     lanes_contacts(scheme, group, i, &none, contact);
     lanes_transpose(x);
@@ -229,7 +230,7 @@ PERP_CLONE_INLINE void lanes_store(const perp_scheme *scheme, const lanes_group 
 
 PERP_CLONE_INLINE void lanes_inertia(const perp_scheme *scheme, const lanes_group *group)
 {
-  perp_v4 *inertia = scheme->lanes->inertia + group->inertia;
+  perp_v4 *inertia = scheme->coloured.lanes->inertia + group->inertia;
   const bool plane = scheme->model->dim == 2;
   for (int side = 0; side < 2; side++)
     for (int l = 0; l < LANES; l++) {
@@ -308,12 +309,12 @@ PERP_CLONE_INLINE void lanes_masses(const perp_scheme *scheme, bool plane, lanes
 {
   const bool round = group->round;
   const perp_v4 zero = { 0 }, parts = plane ? zero : group->part[0] + group->part[1];
-  const perp_v4 *inertia = scheme->lanes->inertia + group->inertia;
-  lanes_tie *tie = scheme->lanes->tie + group->tie;
+  const perp_v4 *inertia = scheme->coloured.lanes->inertia + group->inertia;
+  lanes_tie *tie = scheme->coloured.lanes->tie + group->tie;
   lanes_weights weights[SCHEME_FOUR];
   lanes_inertia(scheme, group);
   for (int i = 0, first = 0; i < group->depth; i++) {
-    lanes_row *row = &scheme->lanes->row[group->row + i];
+    lanes_row *row = &scheme->coloured.lanes->row[group->row + i];
     if (i - first == SCHEME_FOUR) first = i;
     lanes_weights *own = &weights[i - first];
     for (int side = 0; side < 2; side++)
@@ -333,7 +334,7 @@ PERP_CLONES_OF_FOUR static void lanes_run_begin(const perp_scheme *scheme, bool 
                                                 int end)
 {
   for (int i = first; i < end; i++) {
-    lanes_group *group = &scheme->lanes->group[i];
+    lanes_group *group = &scheme->coloured.lanes->group[i];
     if (!again) lanes_geometry(scheme, group);
     if (again && (scheme->model->dim == 2 || group->round)) continue;
     if (scheme->model->dim == 2)
@@ -345,7 +346,7 @@ PERP_CLONES_OF_FOUR static void lanes_run_begin(const perp_scheme *scheme, bool 
 
 PERP_CLONES_OF_FOUR static void lanes_run_load(const perp_scheme *scheme, int first, int end)
 {
-  for (int i = first; i < end; i++) lanes_load(scheme, &scheme->lanes->group[i]);
+  for (int i = first; i < end; i++) lanes_load(scheme, &scheme->coloured.lanes->group[i]);
 }
 
 void perp_scheme_lanes_load(const perp_scheme *scheme, int first, int end)
@@ -355,7 +356,7 @@ void perp_scheme_lanes_load(const perp_scheme *scheme, int first, int end)
 
 PERP_CLONES_OF_FOUR static void lanes_run_store(const perp_scheme *scheme, int first, int end)
 {
-  for (int i = first; i < end; i++) lanes_store(scheme, &scheme->lanes->group[i]);
+  for (int i = first; i < end; i++) lanes_store(scheme, &scheme->coloured.lanes->group[i]);
 }
 
 void perp_scheme_lanes_store(const perp_scheme *scheme, int first, int end)
@@ -372,7 +373,7 @@ static void lanes_begin_share(void *user, int member, int members)
 {
   const lanes_task *task = user;
   const perp_scheme *scheme = task->scheme;
-  const int groups = scheme->lanes->groups, first = perp_share(groups, member, members),
+  const int groups = scheme->coloured.lanes->groups, first = perp_share(groups, member, members),
             end = perp_share(groups, member + 1, members);
   lanes_run_begin(scheme, task->again, first, end);
 }
@@ -382,7 +383,7 @@ perp_status perp_scheme_lanes_begin(perp_scheme *scheme)
   int end[LANES_COLOURS * DEPTHS];
   lanes_sort(scheme, end);
   lanes_group_pairs(scheme, end, true);
-  PERP_TRY(lanes_reserve(scheme->ctx, scheme->lanes));
+  PERP_TRY(lanes_reserve(scheme->ctx, scheme->coloured.lanes));
   lanes_group_pairs(scheme, end, false);
   perp_scheme_lanes_masses(scheme, false);
   return PERP_OK;

@@ -252,10 +252,10 @@ PERP_CLONE_INLINE void lanes_four(const perp_scheme *scheme, const lanes_group *
   lanes_motion motion;
   lanes_gather(plane, scheme, group, &motion);
   if (pass == LANES_PUSH)
-    lanes_impulses(scheme->lanes, group, plane, &motion);
+    lanes_impulses(scheme->coloured.lanes, group, plane, &motion);
   else
-    lanes_rows(scheme->lanes, group, plane, false, &motion);
-  if (pass == LANES_FRICTIONS) lanes_rows(scheme->lanes, group, plane, true, &motion);
+    lanes_rows(scheme->coloured.lanes, group, plane, false, &motion);
+  if (pass == LANES_FRICTIONS) lanes_rows(scheme->coloured.lanes, group, plane, true, &motion);
   lanes_scatter(plane, scheme, group, &motion);
 }
 
@@ -264,13 +264,15 @@ PERP_CLONE_INLINE void lanes_four(const perp_scheme *scheme, const lanes_group *
 PERP_CLONES_OF_FOUR static void lanes_run_space(const perp_scheme *scheme, lanes_pass pass,
                                                 int first, int end)
 {
-  for (int i = first; i < end; i++) lanes_four(scheme, &scheme->lanes->group[i], false, pass);
+  for (int i = first; i < end; i++)
+    lanes_four(scheme, &scheme->coloured.lanes->group[i], false, pass);
 }
 
 PERP_CLONES_OF_FOUR static void lanes_run_plane(const perp_scheme *scheme, lanes_pass pass,
                                                 int first, int end)
 {
-  for (int i = first; i < end; i++) lanes_four(scheme, &scheme->lanes->group[i], true, pass);
+  for (int i = first; i < end; i++)
+    lanes_four(scheme, &scheme->coloured.lanes->group[i], true, pass);
 }
 
 static void lanes_run(const perp_scheme *scheme, lanes_pass pass, int first, int end)
@@ -290,7 +292,7 @@ typedef struct lanes_task {
 /* Colour by colour, each member its share */
 static void lanes_sweep_once(const perp_scheme *scheme, lanes_pass pass, int member, int members)
 {
-  const perp_scheme_lanes *lanes = scheme->lanes;
+  const perp_scheme_lanes *lanes = scheme->coloured.lanes;
   for (int colour = 0, start = 0; colour < lanes->colours; start = lanes->end[colour++]) {
     const int n = lanes->end[colour] - start,
               parts = lanes->alone && colour == LANES_COLOURS - 1 ? 1 : members;
@@ -305,7 +307,7 @@ static void lanes_sweep_share(void *user, int member, int members)
 {
   const lanes_task *task = user;
   const perp_scheme *scheme = task->scheme;
-  const int groups = scheme->lanes->groups, first = perp_share(groups, member, members),
+  const int groups = scheme->coloured.lanes->groups, first = perp_share(groups, member, members),
             end = perp_share(groups, member + 1, members);
   perp_scheme_lanes_load(scheme, first, end);
   perp_team_wait(members);

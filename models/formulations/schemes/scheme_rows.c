@@ -26,10 +26,10 @@ static void scheme_layout_grown(void *ws, perp_arena *arena)
   scheme->contact = PERP_CARVE(arena, perp_scheme_contact, scheme->cap);
   scheme->gap = PERP_CARVE(arena, perp_scheme_gap, scheme->cap);
   scheme->pair = PERP_CARVE(arena, perp_scheme_pair, scheme->cap);
-  scheme->pair_order = PERP_CARVE(arena, int, 2 * (size_t)scheme->cap);
+  scheme->coloured.order = PERP_CARVE(arena, int, 2 * (size_t)scheme->cap);
   scheme->tie = PERP_CARVE(arena, perp_scheme_tie, 3 * (size_t)scheme->cap / 2);
-  scheme->memory = PERP_CARVE(arena, perp_scheme_memory, scheme->cap);
-  scheme->next = PERP_CARVE(arena, perp_scheme_memory, scheme->cap);
+  scheme->memory.now = PERP_CARVE(arena, perp_scheme_memory, scheme->cap);
+  scheme->memory.next = PERP_CARVE(arena, perp_scheme_memory, scheme->cap);
   scheme->impulse = PERP_CARVE(arena, double, 3 * (size_t)scheme->cap);
 }
 
@@ -37,13 +37,13 @@ perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *scheme, int n)
 {
   if (n <= scheme->cap && scheme->contact != NULL) return PERP_OK;
   perp_arena old = scheme->grown;
-  const perp_scheme_memory *memory = scheme->memory;
+  const perp_scheme_memory *memory = scheme->memory.now;
   scheme->grown = (perp_arena){ 0 };
   scheme->cap = n + n / 2 + 16;
   const perp_status status = perp_arena_layout(ctx, &scheme->grown, scheme_layout_grown, scheme);
-  if (status != PERP_OK) scheme->cap = scheme->n_memory = 0, scheme->contact = NULL;
-  if (scheme->n_memory > 0)
-    memcpy(scheme->memory, memory, (size_t)scheme->n_memory * sizeof *memory);
+  if (status != PERP_OK) scheme->cap = scheme->memory.n = 0, scheme->contact = NULL;
+  if (scheme->memory.n > 0)
+    memcpy(scheme->memory.now, memory, (size_t)scheme->memory.n * sizeof *memory);
   perp_arena_free(&old);
   return status;
 }
@@ -213,14 +213,15 @@ static bool scheme_find(perp_scheme *scheme, double t, double h)
 {
   scheme->n_contacts = scheme->pairs = 0;
   if (scheme->collision == NULL) return true;
-  const double start = scheme->timing ? perp_clock_wall() : 0, margin = scheme_margin(scheme, t, h);
+  const double start = scheme->clock.on ? perp_clock_wall() : 0,
+               margin = scheme_margin(scheme, t, h);
   if (!isfinite(margin)) return false;
   perp_collision_margin(scheme->collision, margin);
   scheme->status = perp_collision_find(scheme->ctx, scheme->collision, scheme->e.pose,
                                        &scheme->found, &scheme->n_contacts);
   if (scheme->status == PERP_OK)
     scheme->status = perp_scheme_reserve(scheme->ctx, scheme, scheme->n_contacts);
-  if (scheme->timing) scheme->collision_s += perp_clock_wall() - start;
+  if (scheme->clock.on) scheme->clock.collision += perp_clock_wall() - start;
   return scheme->status == PERP_OK;
 }
 
@@ -244,7 +245,7 @@ static void scheme_driven(perp_scheme *scheme, double t)
 bool perp_scheme_begin(perp_scheme *scheme, double t, double h, double part)
 {
   const perp_model *model = scheme->model;
-  const double start = scheme->timing ? perp_clock_wall() : 0, found = scheme->collision_s;
+  const double start = scheme->clock.on ? perp_clock_wall() : 0, found = scheme->clock.collision;
   const double scale = scheme->h_before > 0 && scheme->o.warm ? part / scheme->h_before : 0;
   memcpy(scheme->q1, scheme->q, (size_t)model->nq * sizeof *scheme->q);
   memcpy(scheme->v1, scheme->v, (size_t)model->nv * sizeof *scheme->v);
@@ -260,15 +261,15 @@ bool perp_scheme_begin(perp_scheme *scheme, double t, double h, double part)
       if (!scheme_drive(scheme, drive, slot, t, part, &row)) continue;
       row.start = row.C;
       row.approach = perp_scheme_speed(scheme, &row, scheme->v);
-      row.p = scheme_clamp(&row, scale * scheme->drive_p[SLOTS * drive + slot]);
-      row.k = scheme->drive_k[SLOTS * drive + slot];
+      row.p = scheme_clamp(&row, scale * scheme->guess.drive[SLOTS * drive + slot]);
+      row.k = scheme->guess.drive_k[SLOTS * drive + slot];
       scheme->slot[scheme->n] = SLOTS * drive + slot;
       scheme->row[scheme->n++] = row;
     }
   scheme->joints = scheme->n;
   for (int joint = 0; joint < model->n_joints; joint++)
     for (int m = scheme->e.blocks.cptr[joint]; m < scheme->e.blocks.cptr[joint + 1]; m++) {
-      perp_scheme_row row = { .p = scale * scheme->joint_p[m], .k = scheme->joint_k[m] };
+      perp_scheme_row row = { .p = scale * scheme->guess.joint[m], .k = scheme->guess.joint_k[m] };
       scheme_joint(scheme, joint, m - scheme->e.blocks.cptr[joint], part, &row);
       row.start = row.C;
       scheme->slot[scheme->n] = m;
@@ -280,15 +281,15 @@ bool perp_scheme_begin(perp_scheme *scheme, double t, double h, double part)
   for (int contact = 0, at = 0; contact < scheme->n_contacts && scheme->contact_rows; contact++)
     scheme_contact_rows(scheme, contact,
                         perp_scheme_recall(scheme, scheme->found[contact].id, &at));
-  if (scheme->timing)
-    scheme->assembly_s += perp_clock_wall() - start - (scheme->collision_s - found);
+  if (scheme->clock.on)
+    scheme->clock.assembly += perp_clock_wall() - start - (scheme->clock.collision - found);
   return true;
 }
 
 void perp_scheme_refresh(perp_scheme *scheme, double t, double h)
 {
   const perp_model *model = scheme->model;
-  const double start = scheme->timing ? perp_clock_wall() : 0;
+  const double start = scheme->clock.on ? perp_clock_wall() : 0;
   perp_eval_at(&scheme->e, model, t, scheme->q1);
   scheme_driven(scheme, t + h);
   for (int joint = 0; joint < scheme->joints; joint++)
@@ -302,23 +303,23 @@ void perp_scheme_refresh(perp_scheme *scheme, double t, double h)
   for (int i = scheme->contacts; i < scheme->n && model->dim == 3; i++)
     scheme_direction(scheme, (i - scheme->contacts) / 3, (i - scheme->contacts) % 3,
                      &scheme->row[i]);
-  if (scheme->timing) scheme->assembly_s += perp_clock_wall() - start;
+  if (scheme->clock.on) scheme->clock.assembly += perp_clock_wall() - start;
 }
 
 void perp_scheme_remember(perp_scheme *scheme, double h, double part)
 {
   const perp_model *model = scheme->model;
-  memset(scheme->drive_p, 0, SLOTS * (size_t)model->n_drives * sizeof *scheme->drive_p);
+  memset(scheme->guess.drive, 0, SLOTS * (size_t)model->n_drives * sizeof *scheme->guess.drive);
   memset(scheme->force, 0, (size_t)model->n_drives * sizeof *scheme->force);
   for (int joint = 0; joint < scheme->joints; joint++) {
     const int slot = scheme->slot[joint];
-    scheme->drive_p[slot] = scheme->row[joint].p;
-    scheme->drive_k[slot] = scheme->row[joint].k;
+    scheme->guess.drive[slot] = scheme->row[joint].p;
+    scheme->guess.drive_k[slot] = scheme->row[joint].k;
     scheme->force[slot / SLOTS] += (slot % SLOTS == UPPER ? -1 : 1) * scheme->row[joint].total / h;
   }
   for (int i = scheme->joints; i < scheme->contacts; i++) {
-    scheme->joint_p[scheme->slot[i]] = scheme->row[i].p;
-    scheme->joint_k[scheme->slot[i]] = scheme->row[i].k;
+    scheme->guess.joint[scheme->slot[i]] = scheme->row[i].p;
+    scheme->guess.joint_k[scheme->slot[i]] = scheme->row[i].k;
     scheme->lambda[scheme->slot[i]] = scheme->row[i].total / h;
   }
   for (int i = scheme->contacts; i < scheme->n; i++) {
@@ -329,7 +330,7 @@ void perp_scheme_remember(perp_scheme *scheme, double h, double part)
   }
   perp_scheme_contacts_remember(scheme);
   for (int i = scheme->contacts; i < scheme->n; i++)
-    scheme->memory[(i - scheme->contacts) / model->dim].k[(i - scheme->contacts) % model->dim] =
+    scheme->memory.now[(i - scheme->contacts) / model->dim].k[(i - scheme->contacts) % model->dim] =
         scheme->row[i].k;
   scheme->h_before = part;
   if (scheme->n_contacts > scheme->count.contacts) scheme->count.contacts = scheme->n_contacts;

@@ -205,7 +205,7 @@ PERP_CLONES_OF_FOUR static void scheme_contacts_push(const perp_scheme *scheme)
 void perp_scheme_contacts_sweep(perp_scheme *scheme, int n, bool friction, bool warm)
 {
   if (scheme->n_contacts == 0) return;
-  if (scheme->lanes != NULL) {
+  if (scheme->coloured.lanes != NULL) {
     perp_scheme_lanes_sweep(scheme, n, friction, warm);
     return;
   }
